@@ -11,13 +11,18 @@ pub fn product(matrices: &Tensor, x: &Tensor, ids: &Tensor, exact: bool) -> Resu
     })
 }
 
-/// The sum of the results of each token's experts, [width, used, tokens], times their shares, [used, tokens].
-pub fn weighted_sum(results: &Tensor, shares: &Tensor) -> Result<Tensor> {
+/// What each token has for its experts, [elements, used, tokens], times their shares, [used, tokens].
+pub fn weighted(of_experts: &Tensor, shares: &Tensor) -> Result<Tensor> {
+    let [used, n] = [0, 1].map(|i| shares.shape()[i]);
+    Ok((of_experts * &shares.reshape([1, used, n])?)?)
+}
+
+/// The sum of the results of each token's experts, [width, used, tokens].
+pub fn sum(results: &Tensor) -> Result<Tensor> {
     let [width, used, n] = [0, 1, 2].map(|i| results.shape()[i]);
-    let weighted = (results * &shares.reshape([1, used, n])?)?;
-    let mut sum = weighted.narrow(1, 0, 1)?.cont()?;
+    let mut sum = results.narrow(1, 0, 1)?.cont()?;
     for i in 1..used {
-        sum = (&sum + &weighted.narrow(1, i, 1)?)?;
+        sum = (&sum + &results.narrow(1, i, 1)?)?;
     }
     Ok(sum.reshape([width, n])?)
 }

@@ -107,7 +107,8 @@ fn settings_of_lfm2() {
         short_convolution: None,
         ..base(spec)
     });
-    let biased = r#", "full_attn_idxs": [1, 4], "block_auto_adjust_ff_dim": false, "conv_bias": true, "conv_L_cache": 4"#;
+    let biased =
+        r#", "full_attn_idxs": [1, 4], "block_auto_adjust_ff_dim": false, "conv_bias": true, "conv_L_cache": 4"#;
     expect(&folder, "lfm2", biased, |spec| Spec {
         short_convolution: Some(ShortConvolution { taps: 4, biased: true, layers: |i| i != 1 && i != 4 }),
         ..base(spec)
@@ -120,7 +121,8 @@ fn experts_of_lfm2() {
     let choice = |choice: Choice, dense_layers: usize| {
         move |spec: Spec| Spec { experts: Some((5, 2, 32, Route::Chosen(choice))), dense_layers, ..spec }
     };
-    let plain = Choice { sigmoid: true, biased: true, normalised: Some(1e-6), scale: 1.0, groups: None };
+    let plain =
+        Choice { sigmoid: true, biased: true, normalised: Some(1e-6), scale: 1.0, groups: None, weighs_inputs: false };
     let defaults = r#", "layer_types": ["conv", "full_attention", "conv", "conv", "full_attention"], "num_experts": 5,
 "num_experts_per_tok": 2, "moe_intermediate_size": 32"#;
     expect(&folder, "lfm2moe", defaults, choice(plain, 2));

@@ -101,7 +101,8 @@ impl Attention {
         let heads = run.shape.heads;
         let Projected { q, own, gate } = self.project(run, x)?;
         let mut q = self.placed(run, q, self.query_norm.as_ref())?;
-        if let Some(factors) = &run.query_factors {
+        let unrotated = run.shape.temperature.is_some_and(|temperature| temperature.unrotated);
+        if let Some(factors) = run.query_factors.as_ref().filter(|_| !unrotated || self.rope.is_none()) {
             q = (&q * factors)?;
         }
         let q = q.permute([0, 2, 1, 3])?;
@@ -122,10 +123,11 @@ impl Attention {
 
     /// Queries or keys, [head, heads, tokens], normalised and rotated.
     fn placed(&self, run: &Run, x: Tensor, norm: Option<&Norm>) -> Result<Tensor> {
-        if run.shape.head_norms == HeadNorms::AfterRotation {
-            return normed(run, self.turned(run, x)?, norm);
+        match run.shape.head_norms {
+            HeadNorms::AfterRotation => normed(run, self.turned(run, x)?, norm),
+            HeadNorms::PlainAfterRotation if self.rope.is_some() => Ok(self.turned(run, x)?.rms_norm(run.shape.eps)?),
+            _ => self.turned(run, normed(run, x, norm)?),
         }
-        self.turned(run, normed(run, x, norm)?)
     }
 
     fn turned(&self, run: &Run, x: Tensor) -> Result<Tensor> {
@@ -216,7 +218,7 @@ fn head_norms(weights: &Weights, shape: &Shape, number: usize) -> Result<(Option
     let is_there = weights.is_hub() || weights.shape_of(&format!("{query_name}.weight")).is_some();
     let load = |name: &str, heads: i64| {
         Ok::<_, Error>(match shape.head_norms {
-            HeadNorms::None => None,
+            HeadNorms::None | HeadNorms::PlainAfterRotation => None,
             HeadNorms::BeforeRotation | HeadNorms::AfterRotation => {
                 Some(Norm::load(weights, (shape.norm_kind, shape.eps), name, key)?)
             }

@@ -40,7 +40,8 @@ impl Convolution {
         let new = x.narrow(1, group.first, t * sequences)?.reshape([channels, t, sequences])?;
         let read = states.columns(number, group)?.concat(&new, 1)?;
         run.stored.borrow_mut().push(states.store_columns(number, group, &read)?);
-        let product = |tap: i64| -> Result<Tensor> { Ok((&read.narrow(1, tap, t)? * &self.kernel.narrow(1, tap, 1)?)?) };
+        let product =
+            |tap: i64| -> Result<Tensor> { Ok((&read.narrow(1, tap, t)? * &self.kernel.narrow(1, tap, 1)?)?) };
         let mut sum = product(0)?;
         for tap in 1..taps {
             sum = (&sum + &product(tap)?)?;

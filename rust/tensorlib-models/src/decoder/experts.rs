@@ -5,7 +5,7 @@ use super::ffn::GatedFfn;
 use super::layer::scaled;
 use super::run::Run;
 use super::shape::{ExpertGroups, Experts, GroupScores, Scores, Shape, Shared};
-use crate::experts::{product, weighted_sum};
+use crate::experts::{product, sum, weighted};
 use crate::weights::Weights;
 use crate::Result;
 use tensorlib::nn::{Linear, LowRank, Module};
@@ -148,13 +148,17 @@ impl ExpertFfn {
             run.chosen.borrow_mut().push((self.number, ids.clone()));
         }
         let shared = self.shared.as_ref().map(|shared| shared.forward(run, x)).transpose()?;
-        let x = x.reshape([run.shape.width, 1, n])?;
+        let (x, weighs_inputs) = (x.reshape([run.shape.width, 1, n])?, self.experts.routing.weighs_inputs);
+        let x = match weighs_inputs {
+            true => weighted(&x.repeat([run.shape.width, self.experts.used, n])?, &shares)?,
+            false => x,
+        };
         let mut results = self.results(run, &x, &ids, &ways[0])?;
         for way in &ways[1..] {
             results = (&results + &self.results(run, &x, &ids, way)?)?;
         }
         let results = self.down.with_bias(results, &ids)?;
-        let sum = weighted_sum(&results, &shares)?;
+        let sum = sum(&if weighs_inputs { results } else { weighted(&results, &shares)? })?;
         match shared {
             Some(shared) => Ok((&sum + &shared)?),
             None => Ok(sum),

@@ -2,7 +2,7 @@
 
 use super::layer::Run;
 use super::shape::{Activation, Experts, GateRows, Shape};
-use crate::experts::{product, weighted_sum};
+use crate::experts::{product, sum, weighted};
 use crate::weights::Weights;
 use crate::{Error, Result};
 use tensorlib::nn::{Linear, Module};
@@ -128,9 +128,10 @@ impl Mixture {
         let ids = logits.top_k(used)?;
         // A column of single elements for each token, so that rows can be selected from it.
         let shares = logits.soft_max()?.reshape([1, count, n])?.get_rows(&ids)?.reshape([used, n])?;
-        let hidden = activated(&product(&self.up, &x.reshape([width, 1, n])?, &ids, self.exact)?, run.shape.activation)?;
+        let hidden =
+            activated(&product(&self.up, &x.reshape([width, 1, n])?, &ids, self.exact)?, run.shape.activation)?;
         let results = product(&self.down, &hidden, &ids, self.exact)?;
-        let sum = weighted_sum(&results, &shares)?;
+        let sum = sum(&weighted(&results, &shares)?)?;
         Ok(match &self.bias {
             Some(bias) => (&sum + bias)?,
             None => sum,

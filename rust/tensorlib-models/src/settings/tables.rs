@@ -135,6 +135,7 @@ pub(crate) const FAMILY_CONFIG: Fields = Fields {
         "dense_list",
         "embedding_dropout",
         "eod_token_id",
+        "for_llm_compressor",
         "ep_size",
         "im_end_id",
         "im_newline_id",

@@ -124,7 +124,8 @@ impl Weights {
                 let entry = self.entry(name, &rows.shape())?;
                 let row = usize::try_from(rows.columns).unwrap_or(0);
                 let first = usize::try_from(head * rows.of_head).unwrap_or(0);
-                let piece = Piece { start: ((first + of.start) * row) as u64, n: of.len() * row, row, column: 0, group: 0 };
+                let piece =
+                    Piece { start: ((first + of.start) * row) as u64, n: of.len() * row, row, column: 0, group: 0 };
                 let mut values = self.values(set, entry, &piece)?;
                 if let Some(scales) = self.scales(set, entry)? {
                     scales.apply(piece.start, &mut values);

@@ -1,7 +1,7 @@
 //! Loads the values of leafs: converted, scaled, or as they are stored.
 
 use super::scales::Scales;
-use super::segments::{expert_names, Segment};
+use super::segments::{expert_names, Segment, Transposed};
 use super::{check, Files, Weights};
 use crate::files::{pieces, Entry, SafeSet};
 use crate::{Error, Result};
@@ -119,7 +119,7 @@ impl Weights {
         let mut at = 0;
         for (Segment { entry, first, elements, transposed }, scales) in segments.iter().zip(&scales) {
             let row = entry.row().max(1);
-            if let Some(size) = transposed {
+            if let Some(Transposed { size, half }) = transposed {
                 let matrices = usize::try_from(elements / size.max(&1)).unwrap_or(0);
                 for piece in pieces(*elements, row, matrices, usize::try_from(*size).unwrap_or(usize::MAX)) {
                     let mut values = self.values(set, entry, &piece)?;
@@ -127,7 +127,12 @@ impl Weights {
                         scales.apply(piece.start, &mut values);
                     }
                     let inputs = values.len() / row;
-                    let turned: Vec<f32> = (0..values.len()).map(|i| values[i % inputs * row + i / inputs]).collect();
+                    let all = match half {
+                        None => 0..values.len(),
+                        Some(0) => 0..values.len() / 2,
+                        Some(_) => values.len() / 2..values.len(),
+                    };
+                    let turned: Vec<f32> = all.map(|i| values[i % inputs * row + i / inputs]).collect();
                     let bytes = self.part_bytes(name, dtype, &turned, inputs)?;
                     leaf.write_bytes(at, &bytes)?;
                     at += bytes.len();

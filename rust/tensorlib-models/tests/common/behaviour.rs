@@ -14,9 +14,13 @@ pub fn tokens(n: u32, seed: u32) -> Vec<u32> {
 
 /// A reproducible decoder of a model with quantised weights.
 pub fn decoder(folder: &Folder, name: &str) -> Decoder {
+    decoder_of(folder, name, &[])
+}
+
+/// [`decoder`] with further keys.
+fn decoder_of(folder: &Folder, name: &str, further: &[(&str, Value)]) -> Decoder {
     let model = model(name);
-    let path = folder.path(&format!("{name}.gguf"));
-    model.spec.tensors(5, DType::Q8_0).write_gguf(&path, &model.metadata());
+    let path = gguf_of(folder, &model, &model.spec.tensors(5, DType::Q8_0), further);
     let options = DecoderOptions::new().reproducible(backend().device() == "cpu").context(250);
     Decoder::open(path, &backend(), &options).unwrap()
 }
@@ -74,26 +78,29 @@ pub fn expect(folder: &Folder, name: &str, settings: &'static str, change: impl 
 
 /// Sequences of different lengths, one of which begins as another does, and their next tokens.
 pub fn sequences_are_computed_together(folder: &Folder, names: &[&str]) {
-    for name in names {
-        let decoder = decoder(folder, name);
-        let mut sequences = Sequences::new(&decoder, &SequencesOptions::default()).unwrap();
-        // Prompts of different lengths, one of which begins as another does, then some tokens of each.
-        let first = tokens(150, 3);
-        let prompts = [first.clone(), tokens(7, 4), first[..100].to_vec(), tokens(1, 5)];
-        let mut texts: Vec<_> = prompts.iter().map(|p| (sequences.add(p).unwrap(), p.clone())).collect();
-        let mut left = vec![4; texts.len()];
-        while left.iter().any(|n| *n > 0) {
-            for (id, logits) in sequences.step().unwrap().ready {
-                let at = texts.iter().position(|(known, _)| *known == id).unwrap();
-                let want = decoder.session(DType::F16).unwrap().feed(&texts[at].1).unwrap();
-                expect_same(&logits, &want, &format!("{name}: {} tokens", texts[at].1.len()));
-                left[at] -= 1;
-                if left[at] == 0 {
-                    sequences.remove(id);
-                } else {
-                    texts[at].1.push(7 + left[at]);
-                    sequences.push(id, 7 + left[at]).unwrap();
-                }
+    names.iter().for_each(|name| sequences_of(folder, name, &[]));
+}
+
+/// [`sequences_are_computed_together`] for a model with further keys.
+pub fn sequences_of(folder: &Folder, name: &str, further: &[(&str, Value)]) {
+    let decoder = decoder_of(folder, name, further);
+    let mut sequences = Sequences::new(&decoder, &SequencesOptions::default()).unwrap();
+    // Prompts of different lengths, one of which begins as another does, then some tokens of each.
+    let first = tokens(150, 3);
+    let prompts = [first.clone(), tokens(7, 4), first[..100].to_vec(), tokens(1, 5)];
+    let mut texts: Vec<_> = prompts.iter().map(|p| (sequences.add(p).unwrap(), p.clone())).collect();
+    let mut left = vec![4; texts.len()];
+    while left.iter().any(|n| *n > 0) {
+        for (id, logits) in sequences.step().unwrap().ready {
+            let at = texts.iter().position(|(known, _)| *known == id).unwrap();
+            let want = decoder.session(DType::F16).unwrap().feed(&texts[at].1).unwrap();
+            expect_same(&logits, &want, &format!("{name}: {} tokens", texts[at].1.len()));
+            left[at] -= 1;
+            if left[at] == 0 {
+                sequences.remove(id);
+            } else {
+                texts[at].1.push(7 + left[at]);
+                sequences.push(id, 7 + left[at]).unwrap();
             }
         }
     }

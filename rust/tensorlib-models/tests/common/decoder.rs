@@ -48,6 +48,8 @@ pub struct Choice {
     pub scale: f64,
     /// Groups of experts, how many are used, and of how many best scores a group's is the sum.
     pub groups: Option<(usize, usize, usize)>,
+    /// Shares multiply the experts' inputs.
+    pub weighs_inputs: bool,
 }
 
 /// Layers with a state that changes by the gated delta rule.
@@ -94,10 +96,14 @@ pub struct Spec {
     /// How many pairs turn, if GGUF files say so by factors of frequencies.
     pub turning_pairs: Option<usize>,
     pub window: Option<(usize, OfLayer)>,
+    /// The windows are chunks.
+    pub chunks: bool,
     /// Which layers rotate queries and keys.
     pub rotated: OfLayer,
     /// How much queries grow, and after how many positions each.
     pub temperature: Option<(f64, usize)>,
+    /// Only in layers that do not rotate, and counted from 1.
+    pub unrotated_temperature: bool,
     pub attention_scale: f64,
     pub attention_cap: f64,
     pub final_cap: f64,
@@ -128,6 +134,8 @@ pub struct Spec {
     pub shared_gate: bool,
     /// The first layers, as many as this, have no experts.
     pub dense_layers: usize,
+    /// The other layers that have experts.
+    pub expert_layers: OfLayer,
     pub latent: Option<Latent>,
     pub delta: Option<Delta>,
     pub short_convolution: Option<ShortConvolution>,
@@ -140,6 +148,8 @@ pub struct Spec {
     pub head_norms: bool,
     /// They come after the rotation.
     pub late_head_norms: bool,
+    /// Norms of heads without weights, after the rotation, in layers that rotate.
+    pub plain_norms: bool,
     /// Norms of all heads together.
     pub whole_norms: bool,
     /// A norm of each head.
@@ -180,8 +190,10 @@ impl Spec {
             magnitude: 1.0,
             turning_pairs: None,
             window: None,
+            chunks: false,
             rotated: |_| true,
             temperature: None,
+            unrotated_temperature: false,
             attention_scale: 0.25,
             attention_cap: 0.0,
             final_cap: 0.0,
@@ -202,6 +214,7 @@ impl Spec {
             shared: None,
             shared_gate: true,
             dense_layers: 0,
+            expert_layers: |_| true,
             latent: None,
             delta: None,
             short_convolution: None,
@@ -212,6 +225,7 @@ impl Spec {
             all_biases: false,
             head_norms: false,
             late_head_norms: false,
+            plain_norms: false,
             whole_norms: false,
             own_norms: false,
             pre_norms: true,
@@ -534,7 +548,7 @@ impl Spec {
     }
 
     fn experts_of(&self, layer: usize) -> Option<(usize, usize, usize, Route)> {
-        self.experts.filter(|_| layer >= self.dense_layers)
+        self.experts.filter(|_| layer >= self.dense_layers && (self.expert_layers)(layer))
     }
 
     fn delta_of(&self, layer: usize) -> Option<Delta> {
@@ -650,11 +664,15 @@ impl Spec {
                 };
                 let placed = |(h, x): (usize, &[f64])| match self.late_head_norms {
                     true => normed(h, &rotated(x)),
+                    false if self.plain_norms && (self.rotated)(layer) => {
+                        rms_norm(&rotated(x), &vec![1.0; head], self.eps)
+                    }
                     false => rotated(&normed(h, x)),
                 };
                 heads.chunks(head).enumerate().map(placed).collect()
             };
-            let factor = self.temperature_at(position);
+            let grows = !self.unrotated_temperature || !(self.rotated)(layer);
+            let factor = if grows { self.temperature_at(position) } else { 1.0 };
             qs.push(turn(q, "attn_q_norm").iter().map(|q| scaled(q, factor)).collect::<Vec<Row>>());
             ks.push(turn(k, "attn_k_norm"));
             let value = |v: &[f64]| match self.value_norms {
@@ -669,7 +687,8 @@ impl Spec {
         let (ks, vs) = &kept[&self.source_of(layer)];
         let mut outs = Vec::new();
         for (i, q) in qs.iter().enumerate() {
-            let first = windowed.map_or(0, |keys| (i + 1).saturating_sub(keys));
+            let of_window = |keys: usize| if self.chunks { i / keys * keys } else { (i + 1).saturating_sub(keys) };
+            let first = windowed.map_or(0, of_window);
             let mut all = Vec::new();
             for (h, q) in q.iter().enumerate() {
                 let kv = h / (self.heads / kv_heads);
@@ -689,6 +708,7 @@ impl Spec {
 
     /// The factor of a query at this position.
     pub fn temperature_at(&self, position: usize) -> f64 {
+        let position = position + usize::from(self.unrotated_temperature);
         self.temperature.map_or(1.0, |(growth, tokens)| 1.0 + growth * (1.0 + (position / tokens) as f64).ln())
     }
 
@@ -797,6 +817,8 @@ impl Spec {
                 let bias = t.find(&format!("{}.bias", name(part)));
                 bias.map_or_else(|| y.clone(), |bias| sum(&y, &bias[e * outputs..(e + 1) * outputs]))
             };
+            let weighs_inputs = matches!(route, Route::Chosen(Choice { weighs_inputs: true, .. }));
+            let (x, share) = if weighs_inputs { (&scaled(x, share)[..], 1.0) } else { (x, share) };
             let hidden = self.activated(&part("ffn_gate_exps", x, f), &part("ffn_up_exps", x, f));
             let y = part("ffn_down_exps", &hidden, self.width);
             out.iter_mut().zip(y).for_each(|(o, y)| *o += share * y);

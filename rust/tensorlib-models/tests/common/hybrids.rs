@@ -56,7 +56,8 @@ fn lfm2_settings() -> Vec<(&'static str, Value)> {
 }
 
 fn lfm2s() -> Vec<Model> {
-    let choice = Choice { sigmoid: true, biased: true, normalised: Some(1e-6), scale: 1.0, groups: None };
+    let choice =
+        Choice { sigmoid: true, biased: true, normalised: Some(1e-6), scale: 1.0, groups: None, weighs_inputs: false };
     vec![
         Model {
             name: "lfm2",

@@ -54,7 +54,9 @@ impl Spec {
         for (position, x) in xs.iter().enumerate() {
             let q = match query_rank {
                 None => self.linear(t, &name("attn_q"), x),
-                Some(_) => self.linear(t, &name("attn_q_b"), &norm("attn_q_a_norm", &self.linear(t, &name("attn_q_a"), x))),
+                Some(_) => {
+                    self.linear(t, &name("attn_q_b"), &norm("attn_q_a_norm", &self.linear(t, &name("attn_q_a"), x)))
+                }
             };
             let of_head = |q: &[f64]| -> Row { [&q[..plain], &turn(&q[plain..], position)].concat() };
             queries.push(q.chunks(plain + rotated).map(of_head).collect::<Vec<Row>>());

@@ -7,11 +7,24 @@ use tensorlib::Value;
 
 /// A model of each family.
 pub fn all() -> Vec<Model> {
-    deepseeks()
+    [deepseeks(), llama4s()].concat()
 }
 
 /// The folder's name of a part of a layer, where it is not Llama's.
-pub fn part_name(kind: &str, part: &str) -> Option<String> {
+pub fn part_name(kind: &str, part: &str, expert: Option<usize>) -> Option<String> {
+    if kind.starts_with("llama4") {
+        return Some(match part {
+            "ffn_gate" | "ffn_up" | "ffn_down" => format!("feed_forward.{}_proj", &part[4..]),
+            "ffn_gate_inp" => "feed_forward.router".into(),
+            "ffn_gate_exps" | "ffn_up_exps" | "ffn_down_exps" => {
+                format!("feed_forward.experts.{}.{}_proj", expert?, &part[4..part.len() - 5])
+            }
+            "ffn_gate_shexp" | "ffn_up_shexp" | "ffn_down_shexp" => {
+                format!("feed_forward.shared_expert.{}_proj", &part[4..part.len() - 6])
+            }
+            _ => return None,
+        });
+    }
     if !kind.starts_with("deepseek") {
         return None;
     }
@@ -35,7 +48,8 @@ const MAGNITUDE: f64 = 0.707;
 fn lite() -> Spec {
     let latent = Latent { rank: 32, query_rank: None, rotated: 8, plain: 16, value: 16 };
     let scale = 1.0 + 0.1 * MAGNITUDE * 4f64.ln();
-    let choice = Choice { sigmoid: false, biased: false, normalised: None, scale: 1.0, groups: None };
+    let choice =
+        Choice { sigmoid: false, biased: false, normalised: None, scale: 1.0, groups: None, weighs_inputs: false };
     Spec {
         kv_heads: 4,
         latent: Some(latent),
@@ -51,8 +65,14 @@ fn lite() -> Spec {
 
 /// As V3: queries by way of a shorter vector, and groups of experts.
 fn third() -> Spec {
-    let choice =
-        Choice { sigmoid: true, biased: true, normalised: Some(1e-20), scale: 2.5, groups: Some((3, 2, 2)) };
+    let choice = Choice {
+        sigmoid: true,
+        biased: true,
+        normalised: Some(1e-20),
+        scale: 2.5,
+        groups: Some((3, 2, 2)),
+        weighs_inputs: false,
+    };
     Spec {
         latent: Some(Latent { query_rank: Some(64), ..lite().latent.unwrap() }),
         attention_scale: 1.0 / 24f64.sqrt(),
@@ -134,5 +154,58 @@ fn deepseeks() -> Vec<Model> {
 "num_nextn_predict_layers": 1"#,
             )),
         },
+    ]
+}
+
+/// Chunks and rotations in all layers but one, and experts in every second layer.
+fn llama4() -> Spec {
+    let choice =
+        Choice { sigmoid: true, biased: false, normalised: None, scale: 1.0, groups: None, weighs_inputs: true };
+    Spec {
+        layers: 5,
+        window: Some((16, |i| i != 3)),
+        chunks: true,
+        rotated: |i| i != 3,
+        plain_norms: true,
+        temperature: Some((0.1, 8)),
+        unrotated_temperature: true,
+        experts: Some((5, 2, 32, Route::Chosen(choice))),
+        expert_layers: |i| i % 2 == 1,
+        shared: Some(32),
+        shared_gate: false,
+        frequencies: frequencies(5e5, 16),
+        ..Spec::new()
+    }
+}
+
+/// The settings of both kinds of folders, where the names of the numbers of neurons are others.
+macro_rules! LLAMA4 {
+    () => {
+        r#", "intermediate_size": 32, "intermediate_size_mlp": 96, "num_local_experts": 5, "num_experts_per_tok": 2,
+"interleave_moe_layer_step": 2, "attention_chunk_size": 16, "attn_temperature_tuning": 4, "attn_scale": 0.1, "floor_scale": 8,
+"rope_theta": 500000.0"#
+    };
+}
+
+fn llama4s() -> Vec<Model> {
+    let settings = vec![
+        ("rope.freq_base", Value::F32(5e5)),
+        ("attention.sliding_window", number(16)),
+        ("attention.temperature_length", number(8)),
+        ("attention.temperature_scale", Value::F32(0.1)),
+        ("interleave_moe_layer_step", number(2)),
+        ("expert_count", number(5)),
+        ("expert_used_count", number(2)),
+        ("expert_feed_forward_length", number(32)),
+        ("vocab_size", number(61)),
+    ];
+    vec![
+        Model {
+            name: "llama4",
+            spec: llama4(),
+            gguf: Some(("llama4", settings)),
+            hub: Some(("llama4_text", LLAMA4!())),
+        },
+        Model { name: "llama4 with pictures", spec: llama4(), gguf: None, hub: Some(("llama4", LLAMA4!())) },
     ]
 }

@@ -153,6 +153,32 @@ impl Tensors {
         made
     }
 
+    /// These tensors with the matrices of all experts in two tensors, rows by inputs, as folders of Llama 4 have them.
+    pub fn with_fused_experts(&self) -> Tensors {
+        let mut made = self.clone();
+        let turned = |stored: &Stored, e: usize, input: usize| -> Vec<u8> {
+            let [inputs, outputs, experts] = [0, 1, 2].map(|i| stored.shape[i] as usize);
+            let size = stored.bytes.len() / (inputs * outputs * experts);
+            let at = |output: usize| ((e * outputs + output) * inputs + input) * size;
+            (0..outputs).flat_map(|output| stored.bytes[at(output)..at(output) + size].to_vec()).collect()
+        };
+        for name in self.all.keys().filter(|name| name.ends_with(".ffn_gate_exps.weight")) {
+            let mut take = |part: &str| made.all.remove(&name.replace("ffn_gate_exps", part)).unwrap();
+            let (gate, up, down) = (take("ffn_gate_exps"), take("ffn_up_exps"), take("ffn_down_exps"));
+            let mut add = |part: &str, from: &[&Stored]| {
+                let [inputs, outputs, experts] = [0, 1, 2].map(|i| from[0].shape[i]);
+                let all = (0..experts as usize).flat_map(|e| (0..inputs as usize).map(move |input| (e, input)));
+                let bytes = all.flat_map(|(e, input)| from.iter().flat_map(move |from| turned(from, e, input)));
+                let (shape, bytes) = (vec![outputs * from.len() as i64, inputs, experts], bytes.collect());
+                let name = name.replace("ffn_gate_exps.weight", part);
+                made.all.insert(name, Stored { shape, bytes, ..from[0].clone() });
+            };
+            add("ffn_gate_up_fused", &[&gate, &up]);
+            add("ffn_down_fused", &[&down]);
+        }
+        made
+    }
+
     /// These tensors with the rows of all experts in one matrix, and those of down projections transposed, as Nomic's
     /// folders have them.
     pub fn with_experts_as_rows(&self) -> Tensors {
@@ -248,7 +274,9 @@ impl Tensors {
                 let values: Vec<f32> = values.iter().map(|v| (v - 1.0) as f32).collect();
                 let bytes = dtype.quantize(&values, shape[0] as usize, None).unwrap();
                 leafs.push(Self::leaf(&ctx, &name_of(name, None), shape, *dtype, &bytes));
-            } else if shape.len() == 3 || shape.len() == 2 && name.ends_with("_norm.weight") {
+            } else if shape.len() == 3 && !name.ends_with("_fused")
+                || shape.len() == 2 && name.ends_with("_norm.weight")
+            {
                 // A tensor of each expert, or of each head.
                 let (n, of_one) = shape.split_last().unwrap();
                 for (i, part) in bytes.chunks(bytes.len() / *n as usize).enumerate() {

@@ -3,9 +3,7 @@
 use super::names::{self, ExpertNames};
 use crate::decoder::keys::{EPS, EXPERTS_USED, EXPERT_FFN, FFN, HEAD, HEADS, KV_HEADS, VALUE_HEAD};
 use crate::decoder::rope::{self, Rope};
-use crate::decoder::shape::{
-    ExpertGroups, GroupScores, KeyHeads, Latent, Routing, Scores, Shape, Shared, Temperature,
-};
+use crate::decoder::shape::{ExpertGroups, GroupScores, KeyHeads, Latent, Routing, Scores, Shape, Shared, Temperature};
 use crate::norm::NormKind;
 use crate::settings::{Key, Settings};
 use crate::weights::HubNames;
@@ -80,7 +78,8 @@ fn read(settings: &Settings) -> Result<Shape> {
     };
     let keys = KeyHeads { count: 1, key: latent.rank + latent.rotated, value: 0 };
     let ffn = settings.count(FFN)?;
-    let mut shape = Shape::with(settings, rope, keys, ffn, (NormKind::RootMeanSquare, EPS))?.without_drafting(settings, DRAFTING)?;
+    let mut shape = Shape::with(settings, rope, keys, ffn, (NormKind::RootMeanSquare, EPS))?
+        .without_drafting(settings, DRAFTING)?;
     set_scales(settings, &mut shape, latent)?;
     shape.temperature = temperature(settings)?;
     shape.latent = Some(latent);
@@ -164,7 +163,7 @@ fn temperature(settings: &Settings) -> Result<Option<Temperature>> {
         Some(tokens) => tokens,
         None => settings.count(TRAINED)?,
     };
-    Ok(Some(Temperature { growth, tokens, offset: 0 }))
+    Ok(Some(Temperature { growth, tokens, offset: 0, unrotated: false }))
 }
 
 fn with_experts(settings: &Settings, shape: Shape) -> Result<Shape> {
@@ -197,7 +196,7 @@ fn routing(settings: &Settings) -> Result<Routing> {
         normalised: (settings.flag_if(NORMALISED)? == Some(true)).then_some(1e-20),
         scale: scale.unwrap_or(1.0),
         biased: !settings.is_hub() || settings.text_if(METHOD)?.as_deref() == Some("noaux_tc"),
-        groups: None,
+        ..Routing::PLAIN
     })
 }
 

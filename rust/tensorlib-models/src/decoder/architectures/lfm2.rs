@@ -56,7 +56,7 @@ pub fn lfm2moe(settings: &Settings) -> Result<Shape> {
         normalised: settings.flag_if(NORMALISED)?.unwrap_or(true).then_some(1e-6),
         scale: settings.number_if(SCALE)?.filter(|scale| settings.is_hub() || *scale != 0.0).unwrap_or(1.0),
         biased: settings.flag_if(BIASED)?.unwrap_or(true),
-        groups: None,
+        ..Routing::PLAIN
     };
     shape.with_experts(settings, EXPERTS, EXPERT_FFN, routing)?.with_leading_dense(settings, LEADING)
 }
@@ -113,8 +113,7 @@ fn with_newer_names(settings: &Settings) -> Result<Settings> {
 fn ffn(settings: &Settings) -> Result<i64> {
     let ffn = settings.count_if(OLD_FFN)?.map_or_else(|| settings.count(FFN), Ok)?;
     settings.whole_if(FFN, 1)?;
-    let (factor, multiple) =
-        (settings.number_if(FFN_FACTOR)?, settings.count_if(FFN_MULTIPLE)?.unwrap_or(256));
+    let (factor, multiple) = (settings.number_if(FFN_FACTOR)?, settings.count_if(FFN_MULTIPLE)?.unwrap_or(256));
     if !settings.flag_if(ADJUSTS_FFN)?.unwrap_or(true) {
         return Ok(ffn);
     }
@@ -126,7 +125,9 @@ fn ffn(settings: &Settings) -> Result<i64> {
     let scaled = (factor * ffn as f64) as i64;
     match (1..=1 << 20).contains(&scaled) {
         true => Ok((scaled + multiple - 1) / multiple * multiple),
-        false => Err(settings.refuse(FFN_FACTOR, format!("is {factor}: a number above 0 that leaves neurons is valid"))),
+        false => {
+            Err(settings.refuse(FFN_FACTOR, format!("is {factor}: a number above 0 that leaves neurons is valid")))
+        }
     }
 }
 
@@ -155,6 +156,7 @@ fn layers(settings: &Settings, layers: i64) -> Result<(Vec<bool>, i64)> {
 const EXPERT_NAMES: ExpertNames = ExpertNames {
     experts: "feed_forward.experts",
     fused: "feed_forward.experts",
+    transposed: false,
     gate: "w1",
     up: "w3",
     down: "w2",

@@ -37,7 +37,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
 fn with_temperature(shape: Shape, settings: &Settings) -> Result<Shape> {
     let Some(growth) = settings.number_if(TEMPERATURE)?.filter(|growth| *growth != 0.0) else { return Ok(shape) };
     let tokens = settings.count_if(TRAINED)?.unwrap_or(shape.context);
-    Ok(Shape { temperature: Some(Temperature { growth, tokens, offset: 0 }), ..shape })
+    Ok(Shape { temperature: Some(Temperature { growth, tokens, offset: 0, unrotated: false }), ..shape })
 }
 
 /// Adds defaults of the published code for settings that folders leave out.

@@ -14,6 +14,7 @@ mod granite;
 mod hunyuan;
 mod lfm2;
 mod llama;
+mod llama4;
 mod names;
 mod olmo;
 mod phi3;
@@ -32,7 +33,7 @@ use crate::settings::{Settings, DECODER_CONFIG, DECODER_GGUF, FAMILY_CONFIG, OTH
 use crate::weights::HubNames;
 use crate::Result;
 
-const ALL: [Architecture<Shape>; 31] = [
+const ALL: [Architecture<Shape>; 32] = [
     Architecture {
         names: &["llama", "mistral", "mixtral", "mistral3", "ministral3"],
         shape: llama::shape,
@@ -70,16 +71,9 @@ const ALL: [Architecture<Shape>; 31] = [
     Architecture { names: &["starcoder2"], shape: starcoder2::shape, hub_names: starcoder2::hub_names },
     Architecture { names: &["stablelm"], shape: stablelm::shape, hub_names: stablelm::hub_names },
     Architecture { names: &["apertus"], shape: apertus::shape, hub_names: apertus::hub_names },
-    Architecture {
-        names: &["deepseek2", "deepseek_v2"],
-        shape: deepseek2::v2,
-        hub_names: deepseek2::hub_names,
-    },
-    Architecture {
-        names: &["deepseek_v3", "kimi_k2"],
-        shape: deepseek2::v3,
-        hub_names: deepseek2::hub_names,
-    },
+    Architecture { names: &["deepseek2", "deepseek_v2"], shape: deepseek2::v2, hub_names: deepseek2::hub_names },
+    Architecture { names: &["deepseek_v3", "kimi_k2"], shape: deepseek2::v3, hub_names: deepseek2::hub_names },
+    Architecture { names: &["llama4", "llama4_text"], shape: llama4::shape, hub_names: llama4::hub_names },
     Architecture { names: &["lfm2"], shape: lfm2::lfm2, hub_names: lfm2::hub_names },
     Architecture { names: &["lfm2moe", "lfm2_moe"], shape: lfm2::lfm2moe, hub_names: lfm2::hub_names },
     Architecture { names: &["gpt-oss", "gptoss"], shape: gpt_oss::shape, hub_names: names::plain },

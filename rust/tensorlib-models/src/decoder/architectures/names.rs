@@ -69,8 +69,9 @@ pub fn in_layer(layer: &str, name: &str) -> HubName {
 pub struct ExpertNames {
     /// What contains the matrices of each expert, behind its number.
     pub experts: &'static str,
-    /// What contains the matrices of all experts, `gate_up_proj` and `down_proj`.
+    /// What contains the matrices of all experts, `gate_up_proj` and `down_proj`, and whether their rows belong to inputs.
     pub fused: &'static str,
+    pub transposed: bool,
     pub gate: &'static str,
     pub up: &'static str,
     pub down: &'static str,
@@ -85,6 +86,7 @@ impl ExpertNames {
     pub const USUAL: ExpertNames = ExpertNames {
         experts: "mlp.experts",
         fused: "mlp.experts",
+        transposed: false,
         gate: "gate_proj",
         up: "up_proj",
         down: "down_proj",
@@ -111,7 +113,7 @@ impl ExpertNames {
         };
         let (folder, matrix) = (format!("layers.{layer}.{}", self.experts), format!("{matrix}.{end}"));
         let of = Box::new(move |i| behind_prefixes(&format!("{folder}.{i}.{matrix}")));
-        Some(HubName::Stack(Stack { of, fused, half }))
+        Some(HubName::Stack(Stack { of, fused, half, transposed: self.transposed }))
     }
 }
 

@@ -27,6 +27,8 @@ pub struct Routing {
     pub biased: bool,
     /// Experts are chosen from some groups, which are chosen first.
     pub groups: Option<ExpertGroups>,
+    /// Shares are factors of the experts' inputs, not of their results.
+    pub weighs_inputs: bool,
 }
 
 /// Groups of experts that follow each other.
@@ -48,7 +50,14 @@ pub enum GroupScores {
 
 impl Routing {
     /// The softmax over all experts.
-    pub const PLAIN: Routing = Routing { scores: Scores::Softmax, normalised: None, scale: 1.0, biased: false, groups: None };
+    pub const PLAIN: Routing = Routing {
+        scores: Scores::Softmax,
+        normalised: None,
+        scale: 1.0,
+        biased: false,
+        groups: None,
+        weighs_inputs: false,
+    };
     /// As [`Routing::PLAIN`], divided by the sum over the used experts.
     pub const NORMALISED: Routing = Routing { normalised: Some(0.0), ..Routing::PLAIN };
     /// The softmax over the used experts.
@@ -111,11 +120,19 @@ impl Shape {
         Ok(self)
     }
 
+    /// Leaves layers without experts but these, if there are experts at all.
+    pub fn with_expert_layers(mut self, has_experts: impl Fn(i64) -> bool) -> Self {
+        for (blocks, layer) in self.blocks.iter_mut().zip(0..) {
+            if !has_experts(layer) {
+                blocks.ffn = FfnKind::Dense;
+            }
+        }
+        self
+    }
+
     /// Leaves the first layers without experts.
-    pub fn with_leading_dense(mut self, settings: &Settings, key: Key) -> Result<Self> {
+    pub fn with_leading_dense(self, settings: &Settings, key: Key) -> Result<Self> {
         let n = settings.whole_if(key, 0)?.unwrap_or(0);
-        let dense = self.blocks.iter_mut().take(usize::try_from(n).unwrap_or(0));
-        dense.for_each(|blocks| blocks.ffn = FfnKind::Dense);
-        Ok(self)
+        Ok(self.with_expert_layers(|layer| layer >= n))
     }
 }

@@ -82,6 +82,8 @@ pub enum HeadNorms {
     BeforeRotation,
     /// As [`HeadNorms::BeforeRotation`], after the rotation.
     AfterRotation,
+    /// Head by head, without weights, after the rotation, in layers that rotate.
+    PlainAfterRotation,
     /// All heads together, before the rotation.
     Whole,
     /// Head by head, with weights of each head, before the rotation. GGUF files may have none.
@@ -94,6 +96,8 @@ pub struct Temperature {
     pub growth: f64,
     pub tokens: i64,
     pub offset: i64,
+    /// Only in layers that do not rotate.
+    pub unrotated: bool,
 }
 
 impl Temperature {
@@ -345,6 +349,12 @@ impl Shape {
     /// Whether this layer rotates queries and keys.
     pub fn is_rotated(&self, layer: usize) -> bool {
         self.rotated.as_ref().is_none_or(|layers| layers.get(layer).copied().unwrap_or(true))
+    }
+
+    /// The tokens of a chunk, if layers are divided into chunks.
+    pub fn chunk(&self) -> Option<usize> {
+        let window = self.window.as_ref().filter(|window| window.is_chunk);
+        window.map(|window| usize::try_from(window.keys).unwrap_or(0))
     }
 
     /// Which layers have a window.

@@ -10,8 +10,20 @@ use crate::Result;
 pub struct Window {
     /// The number of keys, including the token's own.
     pub keys: i64,
+    /// Positions are divided into chunks of as many keys, and a token sees those of its own chunk.
+    pub is_chunk: bool,
     /// Which layers have the window.
     pub layers: Vec<bool>,
+}
+
+impl Window {
+    /// Whether a token at this position sees a key that is not after it.
+    pub fn sees(&self, position: i64, key: i64) -> bool {
+        match self.is_chunk {
+            true => position / self.keys == key / self.keys,
+            false => position - key < self.keys,
+        }
+    }
 }
 
 impl Shape {
@@ -27,7 +39,7 @@ impl Shape {
             Some(pattern) => pattern,
             None => types?.unwrap_or_else(|| (0..self.layers).map(is_windowed).collect()),
         };
-        self.window = layers.contains(&true).then_some(Window { keys, layers });
+        self.window = layers.contains(&true).then_some(Window { keys, is_chunk: false, layers });
         Ok(self)
     }
 
