@@ -2,6 +2,7 @@
 
 use super::activation::Xielu;
 use super::experts::ExpertFfn;
+use super::layer::scaled;
 use super::neurons::NeuronFfn;
 use super::run::Run;
 use super::shape::{FfnKind, Shape, XieluNumbers};
@@ -30,9 +31,10 @@ impl GatedFfn {
 
     /// The block's result for x, [width, tokens], and the gates and neurons that make it.
     pub fn forward(&self, run: &Run, x: &Tensor) -> Result<(Tensor, [Tensor; 2])> {
-        let (gate, up) = (self.gate.forward(x, &run.pass)?, self.up.forward(x, &run.pass)?);
+        let [of_gate, of_result] = run.shape.ffn_factors;
+        let (gate, up) = (scaled(self.gate.forward(x, &run.pass)?, of_gate)?, self.up.forward(x, &run.pass)?);
         let hidden = run.shape.activation.gated(&gate, &up)?;
-        Ok((self.down.forward(&hidden, &run.pass)?, [gate, hidden]))
+        Ok((scaled(self.down.forward(&hidden, &run.pass)?, of_result)?, [gate, hidden]))
     }
 
     /// [`GatedFfn::forward`] for the block of layer `number`, whose neurons may be observed.

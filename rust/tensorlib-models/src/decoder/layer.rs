@@ -6,33 +6,108 @@ use super::experts::ExpertFfn;
 use super::ffn::Ffn;
 use super::latent::LatentAttention;
 use super::layer_inputs::LayerInput;
+use super::mamba::MambaLayer;
 use super::run::Run;
-use super::shape::{Norms, Recurrence, Shape, Stated};
+use super::shape::{FfnKind, Norms, Recurrence, Shape, Stated};
 use super::short_convolution::ShortConvolution;
 use crate::activity::Activity;
 use crate::norm::{normed, Norm};
 use crate::weights::Weights;
-use crate::Result;
+use crate::{Error, Result};
 use tensorlib::{DType, ScaleOptions, Tensor};
 
-/// How a layer lets tokens see those before them.
-enum Mixer {
-    Attention(Box<Attention>),
+/// Attention of a layer.
+enum Attending {
+    Keys(Box<Attention>),
     Latent(Box<LatentAttention>),
+}
+
+impl Attending {
+    fn load(weights: &Weights, shape: &Shape, number: usize, factors: Option<Tensor>) -> Result<Self> {
+        Ok(match &shape.latent {
+            Some(latent) => {
+                Attending::Latent(Box::new(LatentAttention::load(weights, shape, latent, number, factors)?))
+            }
+            None => Attending::Keys(Box::new(Attention::load(weights, shape, number, factors)?)),
+        })
+    }
+
+    fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
+        let [of_input, of_result] = run.shape.attention_factors;
+        let x = scaled(x.clone(), of_input)?;
+        let result = match self {
+            Attending::Keys(attention) => attention.forward(run, &x)?,
+            Attending::Latent(attention) => attention.forward(run, &x)?,
+        };
+        scaled(result, of_result)
+    }
+}
+
+/// A block with a state.
+enum Recurring {
     Delta(Box<DeltaNet>),
     ShortConvolution(Box<ShortConvolution>),
+    Mamba(Box<MambaLayer>),
+}
+
+impl Recurring {
+    fn load(weights: &Weights, shape: &Shape, recurrence: &Recurrence, number: usize) -> Result<Self> {
+        Ok(match recurrence {
+            Recurrence::Delta(delta) => Recurring::Delta(Box::new(DeltaNet::load(weights, shape, delta, number)?)),
+            Recurrence::ShortConvolution { taps } => {
+                Recurring::ShortConvolution(Box::new(ShortConvolution::load(weights, shape, *taps, number)?))
+            }
+            Recurrence::Mamba(mamba) => Recurring::Mamba(Box::new(MambaLayer::load(weights, shape, mamba, number)?)),
+        })
+    }
+
+    fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
+        match self {
+            Recurring::Delta(delta) => delta.forward(run, x),
+            Recurring::ShortConvolution(convolution) => convolution.forward(run, x),
+            Recurring::Mamba(mamba) => mamba.forward(run, x),
+        }
+    }
+}
+
+/// What lets tokens see those before them: attention, a state or both, whose results are added.
+struct Mixer {
+    attention: Option<Attending>,
+    recurrence: Option<Recurring>,
+}
+
+impl Mixer {
+    /// `None` for a layer that is a feed-forward block alone.
+    fn load(weights: &Weights, shape: &Shape, number: usize, factors: Option<Tensor>) -> Result<Option<Self>> {
+        let blocks = shape.blocks_of(number);
+        let attention = blocks.attention.then(|| Attending::load(weights, shape, number, factors)).transpose()?;
+        let recurrence = shape.recurrence.as_ref().filter(|_| blocks.recurrence);
+        let recurrence = recurrence.map(|kind| Recurring::load(weights, shape, kind, number)).transpose()?;
+        let is_there = attention.is_some() || recurrence.is_some();
+        Ok(is_there.then_some(Mixer { attention, recurrence }))
+    }
+
+    fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
+        let attention = self.attention.as_ref().map(|attention| attention.forward(run, x)).transpose()?;
+        let recurrence = self.recurrence.as_ref().map(|recurrence| recurrence.forward(run, x)).transpose()?;
+        match (attention, recurrence) {
+            (Some(a), Some(b)) => Ok((&a + &b)?),
+            (Some(one), None) | (None, Some(one)) => Ok(one),
+            (None, None) => Err(Error::internal("a layer that mixes nothing")),
+        }
+    }
 }
 
 /// A layer's weights.
 pub struct Layer {
     number: usize,
     norm: Option<Norm>,
-    mixer: Mixer,
+    mixer: Option<Mixer>,
     post_norm: Option<Norm>,
     /// Attention and the feed-forward block take one input.
     parallel: bool,
     ffn_norm: Option<Norm>,
-    ffn: Ffn,
+    ffn: Option<Ffn>,
     post_ffn_norm: Option<Norm>,
     input: Option<LayerInput>,
     /// The factor of the layer's result.
@@ -49,38 +124,31 @@ impl Layer {
         activity: Option<&Activity>,
     ) -> Result<Self> {
         let name = |part: &str| format!("blk.{number}.{part}");
-        let ffn_norm = format!("{}.weight", name(shape.ffn_norm));
         let (before, after, parallel) = match shape.norms {
             Norms::Before => (true, false, false),
             Norms::BeforeAndAfter => (true, true, false),
             Norms::After => (false, true, false),
             Norms::Shared => (true, false, true),
-            Norms::BeforeOrShared => (true, false, weights.shape_of(&ffn_norm).is_none()),
+            Norms::BeforeOrShared => {
+                (true, false, weights.shape_of(&format!("{}.weight", name(shape.ffn_norm))).is_none())
+            }
         };
         let norm = |part: &str, is_there: bool| {
             is_there.then(|| Norm::load(weights, (shape.norm_kind, shape.eps), &name(part), shape.width)).transpose()
         };
-        let mixer = match shape.recurrence.as_ref().filter(|_| shape.blocks_of(number).recurrence) {
-            Some(Recurrence::Delta(delta)) => Mixer::Delta(Box::new(DeltaNet::load(weights, shape, delta, number)?)),
-            Some(Recurrence::ShortConvolution { taps }) => {
-                Mixer::ShortConvolution(Box::new(ShortConvolution::load(weights, shape, *taps, number)?))
-            }
-            None => match &shape.latent {
-                Some(latent) => {
-                    Mixer::Latent(Box::new(LatentAttention::load(weights, shape, latent, number, factors)?))
-                }
-                None => Mixer::Attention(Box::new(Attention::load(weights, shape, number, factors)?)),
-            },
-        };
+        let mixer = Mixer::load(weights, shape, number, factors)?;
+        // A feed-forward block alone has the one norm that each layer has.
+        let ffn_norm = if mixer.is_some() { shape.ffn_norm } else { "attn_norm" };
+        let has_ffn = shape.blocks_of(number).ffn != FfnKind::None;
         Stated::check_bias(shape.stated.ffn_bias, weights, &name("ffn_up.bias"))?;
-        let ffn = Ffn::load(weights, shape, number, activity)?;
+        let ffn = has_ffn.then(|| Ffn::load(weights, shape, number, activity)).transpose()?;
         Ok(Layer {
             number,
-            norm: norm("attn_norm", before)?,
+            norm: norm("attn_norm", before && mixer.is_some())?,
             mixer,
             post_norm: norm("post_attention_norm", after)?,
             parallel,
-            ffn_norm: norm(shape.ffn_norm, before && !parallel)?,
+            ffn_norm: norm(ffn_norm, before && !parallel && has_ffn)?,
             ffn,
             post_ffn_norm: norm("post_ffw_norm", after)?,
             input: LayerInput::load(weights, shape, number)?,
@@ -93,18 +161,18 @@ impl Layer {
 
     /// The layer's result for x, [width, tokens]. `inputs`: what all layers get in addition, if they get something.
     pub fn forward(&self, run: &Run, x: &Tensor, inputs: Option<&Tensor>) -> Result<Tensor> {
-        let input = normed(self.norm.as_ref(), x, &run.pass)?;
-        let mixed = match &self.mixer {
-            Mixer::Attention(attention) => attention.forward(run, &input)?,
-            Mixer::Latent(attention) => attention.forward(run, &input)?,
-            Mixer::Delta(delta) => delta.forward(run, &input)?,
-            Mixer::ShortConvolution(convolution) => convolution.forward(run, &input)?,
+        let (input, scale) = (normed(self.norm.as_ref(), x, &run.pass)?, run.shape.residual_scale);
+        let sum = match &self.mixer {
+            Some(mixer) => {
+                let mixed = mixer.forward(run, &input)?;
+                (&scaled(normed(self.post_norm.as_ref(), &mixed, &run.pass)?, scale)? + x)?
+            }
+            None => x.clone(),
         };
-        let scale = run.shape.residual_scale;
-        let sum = (&scaled(normed(self.post_norm.as_ref(), &mixed, &run.pass)?, scale)? + x)?;
+        let Some(ffn) = &self.ffn else { return Ok(sum) };
         let fed = match self.parallel {
-            true => self.ffn.forward(run, self.number, x, &input)?,
-            false => self.ffn.forward(run, self.number, &sum, &normed(self.ffn_norm.as_ref(), &sum, &run.pass)?)?,
+            true => ffn.forward(run, self.number, x, &input)?,
+            false => ffn.forward(run, self.number, &sum, &normed(self.ffn_norm.as_ref(), &sum, &run.pass)?)?,
         };
         let mut x = (&scaled(normed(self.post_ffn_norm.as_ref(), &fed, &run.pass)?, scale)? + &sum)?;
         if let (Some(input), Some(all)) = (&self.input, inputs) {
@@ -118,12 +186,12 @@ impl Layer {
 
     /// Whether the layer's down projection is transposed.
     pub fn has_neurons(&self) -> bool {
-        matches!(self.ffn, Ffn::Neurons(_))
+        matches!(self.ffn, Some(Ffn::Neurons(_)))
     }
 
     /// The layer's experts, if it has any.
     pub fn experts(&self) -> Option<&ExpertFfn> {
-        self.ffn.experts()
+        self.ffn.as_ref().and_then(Ffn::experts)
     }
 }
 

@@ -16,6 +16,7 @@ mod keys;
 mod latent;
 mod layer;
 mod layer_inputs;
+mod mamba;
 mod network;
 mod neurons;
 mod pool;

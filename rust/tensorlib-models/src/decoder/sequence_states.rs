@@ -58,6 +58,8 @@ impl SequenceStates {
         let Some(slots) = Slots::new(shape, together, devices)? else { return Ok(None) };
         // The lowest number is taken first.
         let free = Arc::new(Mutex::new((1..=together).rev().collect()));
+        // A model without attention has a pool of no bytes.
+        let most_bytes = most_bytes.max(together * slots.slot_bytes());
         Ok(Some(SequenceStates { slots, free, kept: Vec::new(), most_bytes, time: 0 }))
     }
 

@@ -191,6 +191,20 @@ impl Settings {
         })
     }
 
+    /// [`Settings::wholes`] of which some layers have 0 and all others the same number, and that number.
+    pub fn zero_or_one_number(&self, key: Key, n: i64) -> Result<(Vec<i64>, i64)> {
+        let all = self.wholes(key, n, 0)?;
+        let mut others = all.iter().copied().filter(|n| *n > 0);
+        let first = others.next().unwrap_or(1);
+        match others.find(|n| *n != first) {
+            Some(other) => {
+                let what = format!("has {first} and {other}: 0 and one other number are supported");
+                Err(Error::unsupported(format!("{}: {what}", self.name(key))))
+            }
+            None => Ok((all, first)),
+        }
+    }
+
     /// A required finite number.
     pub fn number(&self, key: Key) -> Result<f64> {
         self.number_if(key)?.ok_or_else(|| self.refuse(key, "is missing: a number is expected"))
@@ -255,6 +269,21 @@ impl Settings {
         let list: Option<Vec<String>> =
             value.as_array().and_then(|list| list.iter().map(|v| v.as_str().map(String::from)).collect());
         list.map(Some).ok_or_else(|| self.refuse(key, format!("is {}: texts are valid", shown(&value))))
+    }
+
+    /// Two numbers, which may be infinite.
+    pub fn limits_if(&self, key: Key) -> Result<Option<(f64, f64)>> {
+        let Some(value) = self.find(key)? else { return Ok(None) };
+        let number = |value: &Json| {
+            // Newer folders name such numbers in an object.
+            let text = value.as_str().or(value["__float__"].as_str());
+            value.as_f64().or(text.and_then(|text| text.parse().ok())).filter(|x: &f64| !x.is_nan())
+        };
+        let list: Option<Vec<f64>> = value.as_array().and_then(|list| list.iter().map(number).collect());
+        match list.as_deref() {
+            Some([least, most]) if least <= most => Ok(Some((*least, *most))),
+            _ => Err(self.refuse(key, format!("is {}: two numbers, the lower one first, are valid", shown(&value)))),
+        }
     }
 
     /// What a list of texts says of each of `n` layers, if it exists: one of these kinds.

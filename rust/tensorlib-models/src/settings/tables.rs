@@ -112,7 +112,26 @@ pub(crate) const DECODER_CONFIG: Fields = Fields {
 
 /// Fields of config.json in decoders with recurrent layers, and of layers that other programs use to draft tokens.
 pub(crate) const RECURRENT_CONFIG: Fields = Fields {
-    known: &["mtp_*", "unsloth_fixed_mtp"],
+    known: &[
+        "A_initializer_range",
+        "chunk_size",
+        "expand",
+        "mamba_chunk_size",
+        "mamba_expand",
+        "mamba_ssm_cache_dtype",
+        "mlp_expansion_factor",
+        "mtp_*",
+        "norm_before_gate",
+        "num_logits_to_keep",
+        "rescale_prenorm_residual",
+        "residual_in_fp32",
+        "time_step_floor",
+        "time_step_max",
+        "time_step_min",
+        "time_step_rank",
+        "unsloth_fixed_mtp",
+        "use_mamba_kernels",
+    ],
     only: &[("mamba_ssm_dtype", &["\"float32\""]), ("output_gate_type", &["\"swish\"", "\"silu\""])],
 };
 
@@ -275,7 +294,6 @@ pub(crate) const NOMIC_CONFIG: Fields = Fields {
         "ffn_div",
         "mlp_fc1_bias",
         "mlp_fc2_bias",
-        "moe_*",
         "qkv_proj_bias",
         "pad_vocab_size_multiple",
         "parallel_block_tied_norm",

@@ -84,6 +84,13 @@ impl Model {
                 text.config()
             );
         }
+        if kind == "mamba2" {
+            return format!(
+                r#"{{"model_type": "mamba2", "num_hidden_layers": {}, "hidden_size": {}, "layer_norm_epsilon": {:e}, "vocab_size": {},
+"tie_word_embeddings": {}{extra}}}"#,
+                s.layers, s.width, s.eps, s.vocabulary, s.tied
+            );
+        }
         if kind == "gemma3" {
             // A multimodal model; the text model leaves out the same settings as the published models.
             return format!(
@@ -131,7 +138,7 @@ impl Model {
         } else {
             tensors.clone()
         };
-        let tensors = &fused;
+        let tensors = &if self.spec.mamba.is_some() { hybrids::as_folder(&fused) } else { fused };
         let stored = self.spec.delta.map_or_else(|| tensors.clone(), |delta| in_groups(tensors, delta));
         stored.write_safetensors(path, |name, expert| self.hub_name(name, expert), less_one);
     }
@@ -156,6 +163,9 @@ impl Model {
     }
 
     fn text_name(&self, kind: &str, name: &str, expert: Option<usize>) -> String {
+        if let Some(name) = hybrids::whole_name(kind, name) {
+            return name;
+        }
         match name {
             "token_embd.weight" => return "model.embed_tokens.weight".into(),
             "output_norm.weight" => return "model.norm.weight".into(),

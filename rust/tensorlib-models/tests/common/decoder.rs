@@ -2,7 +2,7 @@
 
 use super::latent::Latent;
 use super::math::*;
-use super::recurrences::ShortConvolution;
+use super::recurrences::{Mamba, ShortConvolution};
 use super::tiny::{Random, Tensors};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -139,6 +139,14 @@ pub struct Spec {
     pub latent: Option<Latent>,
     pub delta: Option<Delta>,
     pub short_convolution: Option<ShortConvolution>,
+    /// Layers may have these next to attention.
+    pub mamba: Option<Mamba>,
+    pub attention_layers: OfLayer,
+    pub ffn_layers: OfLayer,
+    /// The factors of attention's input, of its result and of keys, of gates, and of the feed-forward block's result.
+    pub attention_factors: [f64; 2],
+    pub key_factor: f64,
+    pub ffn_factors: [f64; 2],
     /// The matrix of a head's queries also makes gates of its results.
     pub gated_attention: bool,
     pub fused: bool,
@@ -218,6 +226,12 @@ impl Spec {
             latent: None,
             delta: None,
             short_convolution: None,
+            mamba: None,
+            attention_layers: |_| true,
+            ffn_layers: |_| true,
+            attention_factors: [1.0; 2],
+            key_factor: 1.0,
+            ffn_factors: [1.0; 2],
             gated_attention: false,
             fused: false,
             fused_ffn: false,
@@ -317,6 +331,7 @@ impl Spec {
             } else if self.short_convolution_of(i).is_some() {
                 matrix(&name("shortconv.in_proj"), &[w, 3 * w]);
                 matrix(&name("shortconv.out_proj"), &[w, w]);
+            } else if !(self.attention_layers)(i) {
             } else if let Some(latent) = self.latent {
                 self.latent_matrices(latent).iter().for_each(|(part, shape)| matrix(&name(part), shape));
             } else if self.fused {
@@ -331,6 +346,9 @@ impl Spec {
                     }
                 }
                 matrix(&name("attn_output"), &[q, w]);
+            }
+            if let Some(mamba) = self.mamba_of(i) {
+                self.mamba_matrices(mamba).iter().for_each(|(part, shape)| matrix(&name(part), shape));
             }
             if self.mixed {
                 matrix(&name("ffn_gate"), &[w, f]);
@@ -351,6 +369,7 @@ impl Spec {
                         matrix(&name("ffn_gate_inp_shexp"), &[w]);
                     }
                 }
+            } else if !(self.ffn_layers)(i) {
             } else if self.fused_ffn {
                 matrix(&name("ffn_up"), &[w, 2 * f]);
                 matrix(&name("ffn_down"), &[f, w]);
@@ -398,7 +417,7 @@ impl Spec {
             if self.pre_norms {
                 vector(name("attn_norm.weight"), &[w], 1.0);
             }
-            if self.pre_norms && !self.parallel {
+            if self.pre_norms && !self.parallel && (self.ffn_layers)(i) && self.mixes(i) {
                 vector(name(&format!("{}.weight", self.ffn_norm)), &[w], 1.0);
             }
             if self.norm_biases {
@@ -464,6 +483,9 @@ impl Spec {
             if let Some(latent) = self.latent {
                 self.add_latent_norms(random, t, i, latent);
             }
+            if let Some(mamba) = self.mamba_of(i) {
+                self.add_mamba(random, t, i, mamba);
+            }
         }
     }
 
@@ -481,15 +503,24 @@ impl Spec {
             let before = |part: &str, x: &Row| if self.pre_norms { self.norm(t, &name(part), x) } else { x.clone() };
             let after = |part: &str, x: Row| if self.post_norms { self.norm(t, &name(part), &x) } else { x };
             let inputs: Vec<Row> = xs.iter().map(|x| before("attn_norm", x)).collect();
-            let attended = match (self.delta_of(i), self.short_convolution_of(i)) {
+            let mut attended = match (self.delta_of(i), self.short_convolution_of(i)) {
+                _ if !(self.attention_layers)(i) => vec![vec![0.0; self.width]; xs.len()],
                 (Some(delta), _) => self.recurrence(t, i, delta, &inputs),
                 (_, Some(_)) => self.convolve(t, i, &inputs),
                 _ if self.latent.is_some() => self.latent_attention(t, i, self.latent.unwrap(), &inputs),
                 _ => self.attention(t, i, &inputs, &mut kept),
             };
+            if let Some(mamba) = self.mamba_of(i) {
+                let scanned = self.scan(t, i, mamba, &inputs);
+                attended.iter_mut().zip(scanned).for_each(|(a, s)| *a = sum(a, &s));
+            }
             for (((x, a), input), vectors) in xs.iter_mut().zip(attended).zip(inputs).zip(&vectors) {
                 *x = sum(x, &scaled(&after("post_attention_norm", a), self.residual_scale));
-                let input = if self.parallel { input } else { before(self.ffn_norm, x) };
+                if !(self.ffn_layers)(i) {
+                    continue;
+                }
+                let ffn_norm = if self.mixes(i) { self.ffn_norm } else { "attn_norm" };
+                let input = if self.parallel { input } else { before(ffn_norm, x) };
                 let f = match self.experts_of(i) {
                     Some(_) if self.mixed => self.both_blocks(t, i, x, &input),
                     Some(_) => self.mixture(t, i, &input, &input),
@@ -545,6 +576,11 @@ impl Spec {
             true => layer_norm(x, weight, bias, self.eps),
             false => rms_norm(x, weight, self.eps),
         }
+    }
+
+    /// Whether a layer has attention or a state.
+    fn mixes(&self, layer: usize) -> bool {
+        (self.attention_layers)(layer) || self.mamba_of(layer).is_some()
     }
 
     fn experts_of(&self, layer: usize) -> Option<(usize, usize, usize, Route)> {
@@ -621,6 +657,7 @@ impl Spec {
         let windowed = self.window.filter(|(_, of)| of(layer)).map(|(keys, _)| keys);
         let (mut qs, mut ks, mut vs, mut gates) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (position, x) in xs.iter().enumerate() {
+            let x = &scaled(x, self.attention_factors[0]);
             let (q, k, v) = if self.fused {
                 let all = self.linear(t, &name("attn_qkv"), x);
                 (all[..q_n].to_vec(), all[q_n..q_n + kv_n].to_vec(), all[q_n + kv_n..].to_vec())
@@ -674,7 +711,7 @@ impl Spec {
             let grows = !self.unrotated_temperature || !(self.rotated)(layer);
             let factor = if grows { self.temperature_at(position) } else { 1.0 };
             qs.push(turn(q, "attn_q_norm").iter().map(|q| scaled(q, factor)).collect::<Vec<Row>>());
-            ks.push(turn(k, "attn_k_norm"));
+            ks.push(turn(scaled(&k, self.key_factor), "attn_k_norm"));
             let value = |v: &[f64]| match self.value_norms {
                 true => rms_norm(v, &vec![1.0; v.len()], self.eps),
                 false => v.to_vec(),
@@ -701,7 +738,7 @@ impl Spec {
                 }
             }
             all.iter_mut().zip(&gates[i]).for_each(|(a, g): (&mut f64, &f64)| *a /= 1.0 + (-g).exp());
-            outs.push(self.linear(t, &name("attn_output"), &all));
+            outs.push(scaled(&self.linear(t, &name("attn_output"), &all), self.attention_factors[1]));
         }
         outs
     }
@@ -750,7 +787,7 @@ impl Spec {
         }
         let (gate, up) = match self.fused_ffn {
             true => (up[..self.ffn].to_vec(), up[self.ffn..].to_vec()),
-            false => (self.linear(t, &name("ffn_gate"), x), up),
+            false => (scaled(&self.linear(t, &name("ffn_gate"), x), self.ffn_factors[0]), up),
         };
         let mut hidden = self.activated(&gate, &up);
         if self.gate != Gate::Oai {
@@ -764,7 +801,7 @@ impl Spec {
             self.seen.borrow_mut().push((layer, gates.clone(), hidden.clone()));
         }
         let Some(down_t) = t.find(&name("ffn_down_t.weight")) else {
-            return self.linear(t, &name("ffn_down"), &hidden);
+            return scaled(&self.linear(t, &name("ffn_down"), &hidden), self.ffn_factors[1]);
         };
         let mut out = vec![0.0; self.width];
         for (h, row) in hidden.iter().zip(down_t.chunks(self.width)) {

@@ -18,6 +18,7 @@ pub fn eps_name(kind: &str) -> &'static str {
         "cohere2" | "stablelm" => "layer_norm_eps",
         "starcoder2" => "norm_epsilon",
         "lfm2" | "lfm2_moe" => "norm_eps",
+        "nemotron_h" => "layer_norm_epsilon",
         _ => "rms_norm_eps",
     }
 }

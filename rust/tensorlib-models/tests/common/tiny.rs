@@ -97,6 +97,12 @@ impl Tensors {
         stored.bytes = stored.bytes.chunks(n * size).flat_map(of_row).collect();
     }
 
+    /// Stores a tensor with one dimension. The values stay.
+    pub fn flatten(&mut self, name: &str) {
+        let stored = self.all.get_mut(name).unwrap();
+        stored.shape = vec![stored.shape.iter().product()];
+    }
+
     /// Changes the stored numbers of an F32 tensor. The values stay.
     pub fn map_f32(&mut self, name: &str, f: impl Fn(f32) -> f32) {
         let bytes = &mut self.all.get_mut(name).unwrap().bytes;

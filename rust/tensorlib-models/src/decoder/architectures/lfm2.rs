@@ -134,13 +134,7 @@ fn ffn(settings: &Settings) -> Result<i64> {
 /// Which layers have a convolution, and the number of heads of keys in the others.
 fn layers(settings: &Settings, layers: i64) -> Result<(Vec<bool>, i64)> {
     if !settings.is_hub() {
-        let counts = settings.wholes(KV_HEADS, layers, 0)?;
-        let mut attending = counts.iter().filter(|count| **count > 0);
-        let first = attending.next().copied().unwrap_or(1);
-        if let Some(other) = attending.find(|count| **count != first) {
-            let what = format!("has {first} and {other}: 0 and one other number are supported");
-            return Err(Error::unsupported(format!("{}: {what}", settings.name(KV_HEADS))));
-        }
+        let (counts, first) = settings.zero_or_one_number(KV_HEADS, layers)?;
         return Ok((counts.iter().map(|count| *count == 0).collect(), first));
     }
     let kinds = [("conv", true), ("full_attention", false)];

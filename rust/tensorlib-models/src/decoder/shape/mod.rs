@@ -9,7 +9,7 @@ mod windows;
 
 pub use experts::{ExpertGroups, Experts, GroupScores, Routing, Scores, Shared};
 pub use latent::Latent;
-pub use recurrence::{taps, Delta, Recurrence};
+pub use recurrence::{taps, Delta, Mamba, Recurrence};
 pub use stated::Stated;
 pub use windows::Window;
 
@@ -23,6 +23,7 @@ use crate::{Error, Result};
 /// A layer's feed-forward block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FfnKind {
+    None,
     Dense,
     Experts,
 }
@@ -159,6 +160,10 @@ pub struct Shape {
     pub embedding_scale: f64,
     /// The factor of what attention and feed-forward give, before it is added.
     pub residual_scale: f64,
+    /// The factors of attention's input and result.
+    pub attention_factors: [f64; 2],
+    /// The factors of gates before the activation, and of the block's result.
+    pub ffn_factors: [f64; 2],
     pub logit_scale: f64,
     pub activation: Activation,
     /// Feed-forward blocks multiply the up projection by an activated gate; otherwise it is activated itself.
@@ -209,14 +214,19 @@ impl Shape {
     }
 
     /// [`Shape::read_with`] with these heads of keys and this number of neurons.
-    pub fn with(
+    pub fn with(settings: &Settings, rope: Rope, keys: KeyHeads, ffn: i64, norms: (NormKind, Key)) -> Result<Self> {
+        Self::with_heads(settings, rope, (settings.count(HEADS)?, keys), ffn, norms)
+    }
+
+    /// [`Shape::with`] with these heads of queries and keys.
+    pub fn with_heads(
         settings: &Settings,
         rope: Rope,
-        keys: KeyHeads,
+        (heads, keys): (i64, KeyHeads),
         ffn: i64,
         (norm_kind, eps): (NormKind, Key),
     ) -> Result<Self> {
-        let (layers, width, heads) = (settings.count(LAYERS)?, settings.count(WIDTH)?, settings.count(HEADS)?);
+        let (layers, width) = (settings.count(LAYERS)?, settings.count(WIDTH)?);
         let scale = settings.number_if(ATTENTION_SCALE)?.filter(|scale| *scale != 0.0);
         Ok(Shape {
             layers,
@@ -248,6 +258,8 @@ impl Shape {
             final_softcap: 0.0,
             embedding_scale: 1.0,
             residual_scale: 1.0,
+            attention_factors: [1.0; 2],
+            ffn_factors: [1.0; 2],
             logit_scale: 1.0,
             activation: Activation::Silu,
             gated_ffn: true,
@@ -279,6 +291,9 @@ impl Shape {
 
     /// The number of layers, and of neurons in each feed-forward block; fails for models with experts or without gates.
     pub fn neurons(&self) -> Result<(usize, usize)> {
+        if self.blocks.iter().any(|blocks| blocks.ffn == FfnKind::None) {
+            return Err(Error::unsupported("a model with layers that have no feed-forward block"));
+        }
         if self.layer_ffns.is_some() {
             return Err(Error::unsupported("a model whose feed-forward blocks differ in their number of neurons"));
         }

@@ -11,6 +11,7 @@ pub enum Recurrence {
     ShortConvolution {
         taps: i64,
     },
+    Mamba(Mamba),
 }
 
 impl Recurrence {
@@ -19,6 +20,7 @@ impl Recurrence {
         match self {
             Recurrence::Delta(delta) => delta.channels(),
             Recurrence::ShortConvolution { .. } => width,
+            Recurrence::Mamba(mamba) => mamba.channels(),
         }
     }
 
@@ -27,6 +29,7 @@ impl Recurrence {
         match self {
             Recurrence::Delta(delta) => delta.taps,
             Recurrence::ShortConvolution { taps } => *taps,
+            Recurrence::Mamba(mamba) => mamba.taps,
         }
     }
 
@@ -35,6 +38,7 @@ impl Recurrence {
         match self {
             Recurrence::Delta(delta) => Some([delta.head, delta.head, delta.value_heads]),
             Recurrence::ShortConvolution { .. } => None,
+            Recurrence::Mamba(mamba) => Some([mamba.state, mamba.head, mamba.heads]),
         }
     }
 
@@ -43,6 +47,7 @@ impl Recurrence {
         match self {
             Recurrence::Delta(_) => "attn_qkv",
             Recurrence::ShortConvolution { .. } => "shortconv.in_proj",
+            Recurrence::Mamba(_) => "ssm_in",
         }
     }
 }
@@ -65,6 +70,51 @@ impl Delta {
     /// Elements of a token's queries, keys and values.
     pub fn channels(&self) -> i64 {
         (2 * self.key_heads + self.value_heads) * self.head
+    }
+}
+
+/// Selective state spaces, as in Mamba 2.
+#[derive(Clone, Debug)]
+pub struct Mamba {
+    pub heads: i64,
+    /// Elements of a head.
+    pub head: i64,
+    /// Numbers that the state has for each element.
+    pub state: i64,
+    /// Groups of heads, which share what is written to states and read from them.
+    pub groups: i64,
+    /// The tokens that the convolution reads, with the token's own.
+    pub taps: i64,
+    /// Whether results have norms, group by group, if the settings say it.
+    pub normed: Option<bool>,
+    /// Gates multiply results after their norm, not before it.
+    pub gates_last: bool,
+    /// The least and the most of steps.
+    pub limits: (f64, f64),
+    /// Factors of the block's input and result.
+    pub input_scale: f64,
+    pub output_scale: f64,
+    /// Factors of gates, of inputs of states, of what is written and what is read, and of steps.
+    pub factors: Option<[f64; 5]>,
+}
+
+impl Mamba {
+    /// Elements of all heads.
+    pub fn inner(&self) -> i64 {
+        self.heads * self.head
+    }
+
+    /// The channels of the convolution.
+    pub fn channels(&self) -> i64 {
+        self.inner() + 2 * self.groups * self.state
+    }
+
+    /// A factor for each row of the matrix of inputs.
+    pub fn spread(&self, factors: &[f64; 5]) -> Vec<f32> {
+        let of_groups = self.groups * self.state;
+        let counts = [self.inner(), self.inner(), of_groups, of_groups, self.heads];
+        let rows = factors.iter().zip(counts);
+        rows.flat_map(|(factor, n)| std::iter::repeat_n(*factor as f32, usize::try_from(n).unwrap_or(0))).collect()
     }
 }
 

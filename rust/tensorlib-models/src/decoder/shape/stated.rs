@@ -12,8 +12,10 @@ pub struct Stated {
     /// The bias of the matrix after attention.
     pub output_bias: Option<bool>,
     pub ffn_bias: Option<bool>,
-    /// Biases of layers with a convolution.
+    /// Biases of convolutions, and of the matrices before and after those of LFM2.
     pub convolution_bias: Option<bool>,
+    /// Biases of the first and the last matrix of Mamba's layers.
+    pub mamba_bias: Option<[bool; 2]>,
     /// Whether the embeddings make the logits.
     pub tied: Option<bool>,
     pub vocabulary: Option<i64>,
@@ -33,6 +35,7 @@ impl Stated {
             attention_bias: settings.flag_if(ATTENTION_BIAS)?,
             output_bias: None,
             convolution_bias: None,
+            mamba_bias: None,
             ffn_bias: settings.flag_if(FFN_BIAS)?,
             tied: flag(TIED),
             vocabulary: settings.inner_first(VOCABULARY).and_then(|value| value.as_i64()),
