@@ -3,7 +3,7 @@
 use super::cache::NewRows;
 use super::run::Run;
 use super::shape::{HeadNorms, KeyHeads, Shape, Stated};
-use crate::norm::Norm;
+use crate::norm::{self, Norm};
 use crate::weights::Weights;
 use crate::{Error, Result};
 use tensorlib::nn::{Linear, Module};
@@ -59,6 +59,8 @@ pub struct Attention {
     query_norm: Option<Norm>,
     key_norm: Option<Norm>,
     sinks: Option<Tensor>,
+    /// A norm of the results of all heads.
+    inner_norm: Option<Norm>,
     output: Linear,
     /// The rotation, if the layer has one.
     rope: Option<RopeOptions>,
@@ -70,7 +72,7 @@ impl Attention {
     /// Loads the tensors of layer `number`; `factors` are the frequency factors of its rotation.
     pub fn load(weights: &Weights, shape: &Shape, number: usize, factors: Option<Tensor>) -> Result<Self> {
         let name = |part: &str| format!("blk.{number}.{part}");
-        let (width, heads) = (shape.width, shape.keys_of(number));
+        let (width, heads, norms) = (shape.width, shape.keys_of(number), (shape.norm_kind, shape.eps));
         let projections = Projections::load(weights, shape, number)?;
         let query = if matches!(projections, Projections::Fused(_)) { "attn_qkv" } else { "attn_q" };
         Stated::check_bias(shape.stated.attention_bias, weights, &name(&format!("{query}.bias")))?;
@@ -89,6 +91,10 @@ impl Attention {
             query_norm,
             key_norm,
             sinks: shape.sinks.then(|| weights.get(&name("attn_sinks.weight"), &[shape.heads])).transpose()?,
+            inner_norm: shape
+                .inner_norms
+                .then(|| Norm::load(weights, norms, &name("attn_sub_norm"), shape.heads * heads.value))
+                .transpose()?,
             output: weights.linear(&name("attn_output"), shape.heads * heads.value, width)?,
             rope: shape.is_rotated(number).then(|| rope.options()),
             factors,
@@ -118,6 +124,7 @@ impl Attention {
             c = (&c * &gate.sigmoid()?)?;
         }
         let c = c.reshape([heads * self.heads.value, run.tokens])?;
+        let c = norm::normed(self.inner_norm.as_ref(), &c, &run.pass)?;
         Ok(self.output.forward(&c, &run.pass)?)
     }
 

@@ -16,6 +16,8 @@ use tensorlib::Tensor;
 pub struct GatedFfn {
     gate: Linear,
     up: Linear,
+    /// A norm of the neurons.
+    norm: Option<RmsNorm>,
     down: Linear,
 }
 
@@ -25,6 +27,7 @@ impl GatedFfn {
         Ok(GatedFfn {
             gate: weights.linear(&name("ffn_gate"), width, ffn)?,
             up: weights.linear(&name("ffn_up"), width, ffn)?,
+            norm: None,
             down: weights.linear(&name("ffn_down"), ffn, width)?,
         })
     }
@@ -34,7 +37,11 @@ impl GatedFfn {
         let [of_gate, of_result] = run.shape.ffn_factors;
         let (gate, up) = (scaled(self.gate.forward(x, &run.pass)?, of_gate)?, self.up.forward(x, &run.pass)?);
         let hidden = run.shape.activation.gated(&gate, &up)?;
-        Ok((scaled(self.down.forward(&hidden, &run.pass)?, of_result)?, [gate, hidden]))
+        let normed = match &self.norm {
+            Some(norm) => norm.forward(&hidden, &run.pass)?,
+            None => hidden.clone(),
+        };
+        Ok((scaled(self.down.forward(&normed, &run.pass)?, of_result)?, [gate, hidden]))
     }
 
     /// [`GatedFfn::forward`] for the block of layer `number`, whose neurons may be observed.
@@ -99,7 +106,11 @@ impl Ffn {
             (None, true) => {
                 Ffn::Fused { gate_up: linear("ffn_up", width, 2 * ffn)?, down: linear("ffn_down", ffn, width)? }
             }
-            (None, false) => Ffn::Gated(GatedFfn::load(weights, width, ffn, name)?),
+            (None, false) => {
+                let norm = || weights.rms_norm(&name("ffn_sub_norm"), ffn, shape.eps);
+                let norm = shape.inner_norms.then(norm).transpose()?;
+                Ffn::Gated(GatedFfn { norm, ..GatedFfn::load(weights, width, ffn, name)? })
+            }
         })
     }
 

@@ -266,8 +266,8 @@ impl Network {
     }
 }
 
-/// The pages of the sequences of these parts, of which each has at most `most`, or of the chunks of so many tokens in
-/// which the parts' tokens are.
+/// The pages of the sequences of these parts, of which each has at most `most`, or of the chunks in
+/// which the parts' tokens are. `chunk`: the tokens of a chunk.
 fn pages(ctx: &Context, parts: &[Part], most: usize, chunk: Option<usize>) -> Result<Pages> {
     let chunk_pages = chunk.map_or(most, |chunk| (chunk / PAGE).min(most));
     let (mut pages, mut positions, mut sequences) = (Vec::new(), Vec::new(), Vec::new());

@@ -9,12 +9,14 @@ mod left;
 mod load;
 mod scales;
 mod segments;
+mod ternary;
 
 pub use adapter::Adapter;
 pub use device_map::{DeviceMap, Rows};
 pub use heads::HeadRows;
 pub use hub_names::{HubName, HubNames, Stack};
 pub use scales::Quantization;
+pub use ternary::Ternary;
 
 use crate::files::{dims, is_elementwise, nbytes, SafeSet, Source};
 use crate::placement::Placed;
@@ -216,6 +218,10 @@ impl Weights {
                 }
             }
             Files::Hub { set, entries, names } => {
+                if let Some(leaf) = self.find_ternary(name, shape)? {
+                    self.keep(name, self.devices.device(name), &leaf);
+                    return Ok(Some(leaf));
+                }
                 let find = |name: &str| entries.get(name).map(|i| &set.entries()[*i]);
                 let segments = segments::of((names.of)(name), find, shape)?;
                 if segments.is_empty() {

@@ -172,6 +172,8 @@ pub struct Spec {
     /// The stored numbers of each layer's xIELU: alpha_n, alpha_p, beta and eps.
     pub xielu: Option<fn(usize) -> [f32; 4]>,
     pub sinks: bool,
+    /// Norms of what attention gives and of neurons, before the last matrix.
+    pub inner_norms: bool,
     pub ffn_norm: &'static str,
     pub output_norm: &'static str,
     pub tied: bool,
@@ -249,6 +251,7 @@ impl Spec {
             norm_biases: false,
             xielu: None,
             sinks: false,
+            inner_norms: false,
             ffn_norm: "ffn_norm",
             output_norm: "output_norm",
             tied: false,
@@ -468,6 +471,10 @@ impl Spec {
                 vector(name("ffn_gate_exps.bias"), &[f, count], 0.0);
                 vector(name("ffn_up_exps.bias"), &[f, count], 0.0);
                 vector(name("ffn_down_exps.bias"), &[w, count], 0.0);
+            }
+            if self.inner_norms {
+                vector(name("attn_sub_norm.weight"), &[q], 1.0);
+                vector(name("ffn_sub_norm.weight"), &[self.ffn as i64], 1.0);
             }
             if self.sinks {
                 vector(name("attn_sinks.weight"), &[self.heads as i64], 0.0);
@@ -738,6 +745,9 @@ impl Spec {
                 }
             }
             all.iter_mut().zip(&gates[i]).for_each(|(a, g): (&mut f64, &f64)| *a /= 1.0 + (-g).exp());
+            if self.inner_norms {
+                all = rms_norm(&all, t.get(&name("attn_sub_norm.weight")), self.eps);
+            }
             outs.push(scaled(&self.linear(t, &name("attn_output"), &all), self.attention_factors[1]));
         }
         outs
@@ -799,6 +809,9 @@ impl Spec {
             };
             hidden.iter_mut().zip(tested).filter(|(_, s)| s.abs() < threshold).for_each(|(h, _)| *h = 0.0);
             self.seen.borrow_mut().push((layer, gates.clone(), hidden.clone()));
+        }
+        if self.inner_norms {
+            hidden = rms_norm(&hidden, t.get(&name("ffn_sub_norm.weight")), self.eps);
         }
         let Some(down_t) = t.find(&name("ffn_down_t.weight")) else {
             return scaled(&self.linear(t, &name("ffn_down"), &hidden), self.ffn_factors[1]);

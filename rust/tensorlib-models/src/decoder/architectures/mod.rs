@@ -2,6 +2,7 @@
 
 mod apertus;
 mod arcee;
+mod bitnet;
 mod cohere2;
 mod deepseek2;
 mod ernie;
@@ -36,7 +37,7 @@ use crate::settings::{Settings, DECODER_CONFIG, DECODER_GGUF, FAMILY_CONFIG, OTH
 use crate::weights::HubNames;
 use crate::Result;
 
-const ALL: [Architecture<Shape>; 35] = [
+const ALL: [Architecture<Shape>; 36] = [
     Architecture {
         names: &["llama", "mistral", "mixtral", "mistral3", "ministral3"],
         shape: llama::shape,
@@ -80,6 +81,7 @@ const ALL: [Architecture<Shape>; 35] = [
     Architecture { names: &["mamba2"], shape: mamba::mamba2, hub_names: mamba::hub_names },
     Architecture { names: &["falcon-h1", "falcon_h1"], shape: falcon_h1::shape, hub_names: falcon_h1::hub_names },
     Architecture { names: &["nemotron_h"], shape: nemotron_h::shape, hub_names: nemotron_h::hub_names },
+    Architecture { names: &["bitnet"], shape: bitnet::shape, hub_names: bitnet::hub_names },
     Architecture { names: &["lfm2"], shape: lfm2::lfm2, hub_names: lfm2::hub_names },
     Architecture { names: &["lfm2moe", "lfm2_moe"], shape: lfm2::lfm2moe, hub_names: lfm2::hub_names },
     Architecture { names: &["gpt-oss", "gptoss"], shape: gpt_oss::shape, hub_names: names::plain },

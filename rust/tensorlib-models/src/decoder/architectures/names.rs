@@ -67,7 +67,7 @@ pub fn in_layer(layer: &str, name: &str) -> HubName {
 
 /// The names of experts in a layer.
 pub struct ExpertNames {
-    /// What contains the matrices of each expert, behind its number.
+    /// What contains the experts, each with its number.
     pub experts: &'static str,
     /// What contains the matrices of all experts, `gate_up_proj` and `down_proj`, and whether their rows belong to inputs.
     pub fused: &'static str,

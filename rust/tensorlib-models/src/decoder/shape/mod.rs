@@ -178,6 +178,8 @@ pub struct Shape {
     pub head_norms: HeadNorms,
     pub norms: Norms,
     pub norm_kind: NormKind,
+    /// Results of attention, and neurons, have norms before their last matrix.
+    pub inner_norms: bool,
     /// Each head has an attention sink, a logit without a key.
     pub sinks: bool,
     /// The name of the norm before the feed-forward block.
@@ -270,6 +272,7 @@ impl Shape {
             head_norms: HeadNorms::None,
             norms: Norms::Before,
             norm_kind,
+            inner_norms: false,
             sinks: false,
             ffn_norm: "ffn_norm",
             output_norm: "output_norm",
