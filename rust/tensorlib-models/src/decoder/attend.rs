@@ -1,9 +1,10 @@
 //! Attention of a run's tokens: stores their keys and values, and reads those that each token sees.
 
-use super::cache::Cache;
+use super::cache::{Cache, NewRows};
 use super::pool::Pool;
 use super::prefix_tree::PAGE;
 use super::run::Run;
+use super::shape::Window;
 use crate::Result;
 use tensorlib::{f16, Context, FlashAttnExtOptions, PagedAttentionOptions, Tensor};
 
@@ -24,31 +25,39 @@ pub enum Keys<'a> {
         pool: &'a Pool,
         /// The tokens' rows in the pool.
         rows: Tensor,
-        /// The pages of each sequence, [most, sequences].
-        pages: Tensor,
-        /// The number of each token's sequence.
-        sequences: Tensor,
+        pages: Pages,
+        /// The pages of the tokens' chunks, if the model has such layers.
+        chunks: Option<Pages>,
     },
 }
 
+/// The pages that tokens see.
+pub struct Pages {
+    /// The pages of each sequence, or of each chunk of one, [most, sequences].
+    pub pages: Tensor,
+    /// The position of each token in its pages.
+    pub positions: Tensor,
+    /// The number of each token's sequence, or chunk.
+    pub sequences: Tensor,
+}
+
 impl<'a> Keys<'a> {
-    /// Those of `n` tokens that follow the cache's. `window`: the most keys that a token of a layer with a window sees.
-    pub fn of_cache(ctx: &Context, cache: &'a Cache, n: i64, window: Option<i64>) -> Result<Self> {
+    /// Those of `n` tokens that follow the cache's. `window`: that of layers with a window.
+    pub fn of_cache(ctx: &Context, cache: &'a Cache, n: i64, window: Option<&Window>) -> Result<Self> {
         let (first, keys) = (cache.used(), cache.keys_with(n));
         Ok(Keys::Cached {
             cache,
             keys,
-            mask: mask(ctx, first, n, keys, i64::MAX)?,
-            window_mask: window.map(|window| mask(ctx, first, n, keys, window)).transpose()?,
+            mask: mask(ctx, first, n, keys, None)?,
+            window_mask: window.map(|window| mask(ctx, first, n, keys, Some(window))).transpose()?,
         })
     }
 
-    /// Stores a layer's new keys and values, [elements of all heads, tokens]. Returns all of them as [`Keys::attend`]
-    /// takes them.
-    pub fn store(&self, run: &Run, layer: usize, kv: (&Tensor, &Tensor)) -> Result<(Tensor, Tensor)> {
+    /// Stores a layer's new keys and values. Returns all of them as [`Keys::attend`] takes them.
+    pub fn store(&self, run: &Run, layer: usize, new: &NewRows) -> Result<(Tensor, Tensor)> {
         match self {
-            Keys::Cached { cache, keys, .. } => cache.put(layer, kv, &run.positions, *keys),
-            Keys::Paged { pool, rows, .. } => pool.put(layer, kv, rows),
+            Keys::Cached { cache, keys, .. } => cache.put(layer, new, &run.positions, *keys),
+            Keys::Paged { pool, rows, .. } => pool.put(layer, new, rows),
         }
     }
 
@@ -70,19 +79,22 @@ impl<'a> Keys<'a> {
                 let options = options.scale(shape.attention_scale).logit_softcap(shape.attention_softcap);
                 Ok(q.flash_attn_ext(k, v, Some(mask), sinks, options)?)
             }
-            Keys::Paged { pages, sequences, .. } => {
-                let window = shape.window.as_ref().filter(|_| windowed).map_or(0, |window| window.keys);
+            Keys::Paged { pages, chunks, .. } => {
+                let window = shape.window.as_ref().filter(|window| windowed && !window.is_chunk);
+                let window = window.map_or(0, |window| window.keys);
+                let Pages { pages, positions, sequences } = chunks.as_ref().filter(|_| windowed).unwrap_or(pages);
                 let options = PagedAttentionOptions::new().page(PAGE as i64).window(window);
                 let options = options.scale(shape.attention_scale).logit_softcap(shape.attention_softcap);
-                Ok(q.paged_attention(k, v, pages, &run.positions, sequences, sinks, options)?)
+                Ok(q.paged_attention(k, v, pages, positions, sequences, sinks, options)?)
             }
         }
     }
 }
 
-/// 0 where a token sees a key, -infinity elsewhere: a token sees the last `window` keys up to its own.
-fn mask(ctx: &Context, first: i64, tokens: i64, keys: i64, window: i64) -> Result<Tensor> {
-    let sees = |token: i64, key: i64| key <= first + token && first + token - key < window;
+/// 0 where a token sees a key, -infinity elsewhere: a token sees the keys of the window up to its own.
+fn mask(ctx: &Context, first: i64, tokens: i64, keys: i64, window: Option<&Window>) -> Result<Tensor> {
+    let sees =
+        |token: i64, key: i64| key <= first + token && window.is_none_or(|window| window.sees(first + token, key));
     let of = |token| (0..keys).map(move |key| if sees(token, key) { f16::ZERO } else { f16::NEG_INFINITY });
     let mask: Vec<f16> = (0..tokens).flat_map(of).collect();
     Ok(ctx.tensor_of([keys, tokens], &mask)?)

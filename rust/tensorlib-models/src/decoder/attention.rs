@@ -1,8 +1,9 @@
 //! Attention of a layer: its projections, norms and rotation.
 
+use super::cache::NewRows;
 use super::run::Run;
 use super::shape::{HeadNorms, KeyHeads, Shape, Stated};
-use crate::norm::Norm;
+use crate::norm::{self, Norm};
 use crate::weights::Weights;
 use crate::{Error, Result};
 use tensorlib::nn::{Linear, Module};
@@ -58,6 +59,8 @@ pub struct Attention {
     query_norm: Option<Norm>,
     key_norm: Option<Norm>,
     sinks: Option<Tensor>,
+    /// A norm of the results of all heads.
+    inner_norm: Option<Norm>,
     output: Linear,
     /// The rotation, if the layer has one.
     rope: Option<RopeOptions>,
@@ -69,7 +72,7 @@ impl Attention {
     /// Loads the tensors of layer `number`; `factors` are the frequency factors of its rotation.
     pub fn load(weights: &Weights, shape: &Shape, number: usize, factors: Option<Tensor>) -> Result<Self> {
         let name = |part: &str| format!("blk.{number}.{part}");
-        let (width, heads) = (shape.width, shape.keys_of(number));
+        let (width, heads, norms) = (shape.width, shape.keys_of(number), (shape.norm_kind, shape.eps));
         let projections = Projections::load(weights, shape, number)?;
         let query = if matches!(projections, Projections::Fused(_)) { "attn_qkv" } else { "attn_q" };
         Stated::check_bias(shape.stated.attention_bias, weights, &name(&format!("{query}.bias")))?;
@@ -88,6 +91,10 @@ impl Attention {
             query_norm,
             key_norm,
             sinks: shape.sinks.then(|| weights.get(&name("attn_sinks.weight"), &[shape.heads])).transpose()?,
+            inner_norm: shape
+                .inner_norms
+                .then(|| Norm::load(weights, norms, &name("attn_sub_norm"), shape.heads * heads.value))
+                .transpose()?,
             output: weights.linear(&name("attn_output"), shape.heads * heads.value, width)?,
             rope: shape.is_rotated(number).then(|| rope.options()),
             factors,
@@ -100,7 +107,8 @@ impl Attention {
         let heads = run.shape.heads;
         let Projected { q, own, gate } = self.project(run, x)?;
         let mut q = self.placed(run, q, self.query_norm.as_ref())?;
-        if let Some(factors) = &run.query_factors {
+        let unrotated = run.shape.temperature.is_some_and(|temperature| temperature.unrotated);
+        if let Some(factors) = run.query_factors.as_ref().filter(|_| !unrotated || self.rope.is_none()) {
             q = (&q * factors)?;
         }
         let q = q.permute([0, 2, 1, 3])?;
@@ -116,15 +124,17 @@ impl Attention {
             c = (&c * &gate.sigmoid()?)?;
         }
         let c = c.reshape([heads * self.heads.value, run.tokens])?;
+        let c = norm::normed(self.inner_norm.as_ref(), &c, &run.pass)?;
         Ok(self.output.forward(&c, &run.pass)?)
     }
 
     /// Queries or keys, [head, heads, tokens], normalised and rotated.
     fn placed(&self, run: &Run, x: Tensor, norm: Option<&Norm>) -> Result<Tensor> {
-        if run.shape.head_norms == HeadNorms::AfterRotation {
-            return normed(run, self.turned(run, x)?, norm);
+        match run.shape.head_norms {
+            HeadNorms::AfterRotation => normed(run, self.turned(run, x)?, norm),
+            HeadNorms::PlainAfterRotation if self.rope.is_some() => Ok(self.turned(run, x)?.rms_norm(run.shape.eps)?),
+            _ => self.turned(run, normed(run, x, norm)?),
         }
-        self.turned(run, normed(run, x, norm)?)
     }
 
     fn turned(&self, run: &Run, x: Tensor) -> Result<Tensor> {
@@ -143,7 +153,7 @@ impl Attention {
             v = by_head.reshape([count * value, run.tokens])?;
         }
         let k = self.placed(run, k, self.key_norm.as_ref())?.reshape([count * key, run.tokens])?;
-        let all = run.keys.store(run, self.number, (&k, &v))?;
+        let all = run.keys.store(run, self.number, &NewRows::Apart(&k, &v))?;
         if run.shape.sharing_layers > 0 {
             run.shared.borrow_mut().insert(self.number, all.clone());
         }
@@ -154,15 +164,7 @@ impl Attention {
         let (shape, n, KeyHeads { count, key, value }) = (run.shape, run.tokens, self.heads);
         match &self.projections {
             Projections::Apart { query, own } => {
-                let q = query.forward(x, &run.pass)?;
-                let (q, gate) = match shape.gated_attention {
-                    true => {
-                        // A head's gate follows its query.
-                        let both = q.reshape([2 * key, shape.heads, n])?;
-                        (both.narrow(0, 0, key)?, Some(both.narrow(0, key, key)?))
-                    }
-                    false => (q.reshape([key, shape.heads, n])?, None),
-                };
+                let (q, gate) = self.queries(run, &query.forward(x, &run.pass)?)?;
                 let own = match own {
                     Some(OwnKeys { key: keys, value }) => {
                         let k = keys.forward(x, &run.pass)?;
@@ -175,23 +177,34 @@ impl Attention {
             }
             Projections::Fused(all) => {
                 let all = all.forward(x, &run.pass)?;
-                let (row, head) = (all.strides()[1], key as usize * all.strides()[0]);
+                let (q, gate) = self.queries(run, &all)?;
                 let queries = shape.heads * if shape.gated_attention { 2 } else { 1 };
-                let part = |first: i64, heads: i64, step: usize| {
-                    all.view([key, heads, n], &[step * head, row], first as usize * head)
-                };
-                let (q, gate) = match shape.gated_attention {
-                    true => (part(0, shape.heads, 2)?, Some(part(1, shape.heads, 2)?)),
-                    false => (part(0, shape.heads, 1)?, None),
-                };
                 let own = match shape.source_of(self.number) == self.number {
-                    true => Some((part(queries, count, 1)?, all.narrow(0, (queries + count) * key, count * value)?)),
+                    true => {
+                        let v = all.narrow(0, (queries + count) * key, count * value)?;
+                        Some((by_head(&all, key, (queries, count, 1))?, v))
+                    }
                     false => None,
                 };
                 Ok(Projected { q, own, gate })
             }
         }
     }
+
+    /// Queries and gates in the first rows of a product, both [head, heads, tokens]. A head's gate follows its query.
+    fn queries(&self, run: &Run, all: &Tensor) -> Result<(Tensor, Option<Tensor>)> {
+        let (head, heads) = (self.heads.key, run.shape.heads);
+        match run.shape.gated_attention {
+            true => Ok((by_head(all, head, (0, heads, 2))?, Some(by_head(all, head, (1, heads, 2))?))),
+            false => Ok((by_head(all, head, (0, heads, 1))?, None)),
+        }
+    }
+}
+
+/// `heads` of the heads of a product, [head, heads, tokens]: from head `first` on, each `step`-th.
+fn by_head(all: &Tensor, head: i64, (first, heads, step): (i64, i64, i64)) -> Result<Tensor> {
+    let (row, of_head) = (all.strides()[1], head as usize * all.strides()[0]);
+    Ok(all.view([head, heads, all.shape()[1]], &[step as usize * of_head, row], first as usize * of_head)?)
 }
 
 /// Queries or keys, [head, heads, tokens], after this norm.
@@ -212,7 +225,7 @@ fn head_norms(weights: &Weights, shape: &Shape, number: usize) -> Result<(Option
     let is_there = weights.is_hub() || weights.shape_of(&format!("{query_name}.weight")).is_some();
     let load = |name: &str, heads: i64| {
         Ok::<_, Error>(match shape.head_norms {
-            HeadNorms::None => None,
+            HeadNorms::None | HeadNorms::PlainAfterRotation => None,
             HeadNorms::BeforeRotation | HeadNorms::AfterRotation => {
                 Some(Norm::load(weights, (shape.norm_kind, shape.eps), name, key)?)
             }

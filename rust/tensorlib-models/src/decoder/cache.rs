@@ -15,10 +15,17 @@ const TYPES: [DType; 3] = [DType::F16, DType::Q8_0, DType::F32];
 /// Memory for the keys and values of a number of tokens, layer by layer.
 pub struct Cache {
     /// Keys and values of each layer; `None` for a layer that keeps a state instead, or reads another layer's.
-    layers: Vec<Option<[Tensor; 2]>>,
+    layers: Vec<Option<LayerRows>>,
     dtype: DType,
     capacity: i64,
     used: i64,
+}
+
+/// The rows of a layer.
+struct LayerRows {
+    keys: Tensor,
+    /// Without them, values are a part of the keys.
+    values: Option<Tensor>,
 }
 
 impl Cache {
@@ -28,7 +35,11 @@ impl Cache {
         Self::check(shape, dtype)?;
         let capacity = whole_steps(context);
         let contexts = devices.contexts("cache")?;
-        let matrix = if shape.fused_attention { "attn_qkv" } else { "attn_k" };
+        let matrix = match shape.latent {
+            Some(_) => "attn_kv_a_mqa",
+            None if shape.fused_attention => "attn_qkv",
+            None => "attn_k",
+        };
         let of_layer = |layer: usize| {
             if !shape.has_rows(layer) {
                 return Ok(None);
@@ -36,7 +47,8 @@ impl Cache {
             let ctx = &contexts[devices.device(&format!("blk.{layer}.{matrix}.weight"))];
             let heads = shape.keys_of(layer);
             let rows = |head: i64| ctx.zeros(dtype, [head, capacity, heads.count]);
-            Ok(Some([rows(heads.key)?, rows(heads.value)?]))
+            let values = (heads.value > 0).then(|| rows(heads.value)).transpose()?;
+            Ok(Some(LayerRows { keys: rows(heads.key)?, values }))
         };
         let layers = (0..usize::try_from(shape.layers).unwrap_or(0)).map(of_layer).collect::<Result<_>>()?;
         Ok(Cache { layers, dtype, capacity, used: 0 })
@@ -109,13 +121,15 @@ impl Cache {
 
     /// The rows of all layers, keys before values.
     pub fn all_rows(&self) -> impl Iterator<Item = Rows<'_>> {
-        self.rows_of_layers().flat_map(|(_, rows)| rows)
+        self.rows_of_layers().flat_map(|(_, keys, values)| std::iter::once(keys).chain(values))
     }
 
-    /// The keys and values of each layer that has some, with the layer's number.
-    pub fn rows_of_layers(&self) -> impl Iterator<Item = (usize, [Rows<'_>; 2])> {
+    /// The number of each layer that has rows, its keys, and its values if they are rows of their own.
+    pub fn rows_of_layers(&self) -> impl Iterator<Item = (usize, Rows<'_>, Option<Rows<'_>>)> {
         let numbered = self.layers.iter().enumerate();
-        numbered.filter_map(|(layer, rows)| rows.as_ref().map(|[keys, values]| (layer, [Rows(keys), Rows(values)])))
+        numbered.filter_map(|(layer, rows)| {
+            rows.as_ref().map(|LayerRows { keys, values }| (layer, Rows(keys), values.as_ref().map(Rows)))
+        })
     }
 
     /// Bytes of the cache.
@@ -141,7 +155,9 @@ impl Cache {
     /// The layer and position of the first key or value in these rows that overflowed F16.
     pub fn not_finite(&self, from: i64, to: i64) -> Result<Option<(usize, i64)>> {
         let (first, n) = (usize::try_from(from).unwrap_or(0), usize::try_from(to - from).unwrap_or(0));
-        let all = self.rows_of_layers().flat_map(|(layer, rows)| rows.map(|rows| (layer, rows)));
+        let all = self.rows_of_layers();
+        let all = all.flat_map(|(layer, keys, values)| [Some(keys), values].map(|rows| (layer, rows)));
+        let all = all.filter_map(|(layer, rows)| rows.map(|rows| (layer, rows)));
         for (layer, rows) in all.filter(|(_, rows)| rows.0.dtype() == DType::F16) {
             let mut bytes = vec![0; rows.row_bytes() * n];
             rows.read(first, &mut bytes)?;
@@ -158,26 +174,42 @@ impl Cache {
 
     /// Appends nodes that store keys and values of some tokens in these rows. Returns the layer's keys and values as
     /// attention takes them: [head, keys, heads].
-    pub fn put(&self, layer: usize, kv: (&Tensor, &Tensor), rows: &Tensor, keys: i64) -> Result<(Tensor, Tensor)> {
-        let (k, v) = self.set(layer, kv, rows)?;
+    pub fn put(&self, layer: usize, new: &NewRows, rows: &Tensor, keys: i64) -> Result<(Tensor, Tensor)> {
+        let (k, v) = self.set(layer, new, rows)?;
         Ok((k.narrow(1, 0, keys)?, v.narrow(1, 0, keys)?))
     }
 
     /// As [`Cache::put`], for attention over pages: all rows, as [head, heads, rows].
-    pub fn put_rows(&self, layer: usize, kv: (&Tensor, &Tensor), rows: &Tensor) -> Result<(Tensor, Tensor)> {
-        let (k, v) = self.set(layer, kv, rows)?;
+    pub fn put_rows(&self, layer: usize, new: &NewRows, rows: &Tensor) -> Result<(Tensor, Tensor)> {
+        let (k, v) = self.set(layer, new, rows)?;
         Ok((k.permute([0, 2, 1, 3])?, v.permute([0, 2, 1, 3])?))
     }
 
-    fn set(&self, layer: usize, (k, v): (&Tensor, &Tensor), rows: &Tensor) -> Result<(Tensor, Tensor)> {
+    fn set(&self, layer: usize, new: &NewRows, rows: &Tensor) -> Result<(Tensor, Tensor)> {
         let set = |all: &Tensor, new: &Tensor| -> Result<Tensor> {
             let by_head = new.reshape([all.shape()[0], all.shape()[2], new.shape()[1]])?;
             Ok(all.set_rows(&by_head.permute([0, 2, 1, 3])?, rows)?)
         };
-        let rows = self.layers.get(layer).and_then(Option::as_ref);
-        let [keys, values] = rows.ok_or_else(|| Error::internal(format!("layer {layer} has no keys")))?;
-        Ok((set(keys, k)?, set(values, v)?))
+        let missing = || Error::internal(format!("layer {layer} has no such rows"));
+        let own = self.layers.get(layer).and_then(Option::as_ref).ok_or_else(missing)?;
+        match (new, &own.values) {
+            (NewRows::Apart(keys, values), Some(all)) => Ok((set(&own.keys, keys)?, set(all, values)?)),
+            (NewRows::Latent { row, rank }, None) => {
+                let keys = set(&own.keys, row)?;
+                let values = keys.narrow(0, 0, *rank)?;
+                Ok((keys, values))
+            }
+            _ => Err(missing()),
+        }
     }
+}
+
+/// New rows of a layer, [elements of all heads, tokens].
+pub enum NewRows<'a> {
+    /// Keys and values.
+    Apart(&'a Tensor, &'a Tensor),
+    /// Keys whose first `rank` elements are values too.
+    Latent { row: &'a Tensor, rank: i64 },
 }
 
 /// The keys or values of a layer: [head, tokens, heads].

@@ -32,7 +32,7 @@ impl Cost {
                 continue;
             }
             let used = match &shape.experts {
-                Some(experts) if tensor.shape().len() == 3 => experts.used as f64 / experts.count as f64,
+                Some(experts) if name.contains("_exps.") => experts.used as f64 / experts.count as f64,
                 _ => 1.0,
             };
             cost.weight_bytes += used * tensor.nbytes() as f64;
@@ -44,7 +44,7 @@ impl Cost {
                 }
             }
         }
-        for layer in (0..usize::try_from(shape.layers).unwrap_or(0)).filter(|layer| !shape.is_recurrent(*layer)) {
+        for layer in (0..usize::try_from(shape.layers).unwrap_or(0)).filter(|layer| shape.blocks_of(*layer).attention) {
             let heads = shape.keys_of(layer);
             let elements = (heads.key + heads.value) * heads.count;
             cost.cache_elements[usize::from(shape.is_windowed(layer))] += elements as f64;

@@ -1,7 +1,8 @@
 //! Recurrent layers that use the gated delta rule (Yang and others, Gated Delta Networks, 2024).
 
+use super::convolution::Convolution;
 use super::run::Run;
-use super::shape::{Delta, Shape};
+use super::shape::{Delta, Recurrence, Shape};
 use super::state_slots::{Group, RunStates};
 use crate::weights::Weights;
 use crate::{Error, Result};
@@ -99,8 +100,7 @@ pub struct DeltaNet {
     decay: Tensor,
     /// Whether `decay` is the logarithm of minus the factor.
     is_log: bool,
-    /// The convolution's taps: [channels, taps].
-    kernel: Tensor,
+    convolution: Convolution,
     norm: RmsNorm,
     output: Linear,
     eps: f64,
@@ -111,18 +111,13 @@ impl DeltaNet {
     pub fn load(weights: &Weights, shape: &Shape, delta: &Delta, number: usize) -> Result<Self> {
         let name = |part: &str| format!("blk.{number}.{part}");
         let values = delta.value_heads * delta.head;
-        // A folder stores the kernel of a convolution over one channel.
-        let kernel = match weights.is_hub() {
-            true => vec![delta.taps, 1, delta.channels()],
-            false => vec![delta.taps, delta.channels()],
-        };
         Ok(DeltaNet {
             number,
             projections: Projections::load(weights, shape, delta, number)?,
             bias: weights.get(&name("ssm_dt.bias"), &[delta.value_heads])?,
             decay: weights.get(&name("ssm_a"), &[delta.value_heads])?,
             is_log: weights.is_hub(),
-            kernel: weights.transposed(&name("ssm_conv1d.weight"), &kernel)?,
+            convolution: Convolution::load(weights, &name("ssm_conv1d"), delta.taps, delta.channels())?,
             norm: weights.rms_norm(&name("ssm_norm"), delta.head, shape.eps)?,
             output: weights.linear(&name("ssm_out"), values, shape.width)?,
             eps: shape.eps,
@@ -131,7 +126,7 @@ impl DeltaNet {
 
     /// The layer's result for x, [width, tokens].
     pub fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
-        let (Some(delta), Some(states)) = (&run.shape.delta, &run.states) else {
+        let (Some(Recurrence::Delta(delta)), Some(states)) = (&run.shape.recurrence, &run.states) else {
             return Err(Error::internal("a recurrent layer without states"));
         };
         let (n, head, heads) = (run.tokens, delta.head, delta.value_heads);
@@ -143,31 +138,11 @@ impl DeltaNet {
         };
         let alpha = (&alpha + &self.bias.cast(DType::F32)?)?.softplus()?;
         let decay = in_tiles(delta, &(&alpha * &decay)?, 1)?;
-        let mut all: Option<Tensor> = None;
-        for group in &states.groups {
-            let out = self.recur(run, (delta, states, group), &qkv, &decay, &beta)?;
-            all = Some(match all {
-                Some(before) => before.concat(&out, 2)?,
-                None => out,
-            });
-        }
-        let out = all.ok_or_else(|| Error::internal("a run without tokens"))?;
+        let out = states.of_groups(2, |group| self.recur(run, (delta, states, group), &qkv, &decay, &beta))?;
         let out = self.norm.forward(&in_groups(delta, &out)?, &run.pass)?;
         let gate = gate.reshape([head, heads, n])?.silu()?;
         let gated = (&out * &gate)?.reshape([head * heads, n])?;
         Ok(self.output.forward(&gated, &run.pass)?)
-    }
-
-    /// Convolves each channel of columns, [channels, taps - 1 + tokens, sequences], with its taps: for few taps a sum of
-    /// products is faster than an operation that reads each channel by itself.
-    fn convolved(&self, delta: &Delta, read: &Tensor, tokens: i64) -> Result<Tensor> {
-        let product =
-            |tap: i64| -> Result<Tensor> { Ok((&read.narrow(1, tap, tokens)? * &self.kernel.narrow(1, tap, 1)?)?) };
-        let mut sum = product(0)?;
-        for tap in 1..delta.taps {
-            sum = (&sum + &product(tap)?)?;
-        }
-        Ok(sum.silu()?)
     }
 
     /// The results for a group's tokens, [head, value heads, tokens of all sequences].
@@ -181,10 +156,8 @@ impl DeltaNet {
     ) -> Result<Tensor> {
         let (t, sequences) = (group.tokens, group.sequences());
         let (n, head, heads) = (t * sequences, delta.head, delta.value_heads);
-        let (columns, matrices) = states.before(self.number, group)?;
-        let new = qkv.narrow(1, group.first, n)?.reshape([delta.channels(), t, sequences])?;
-        let read = columns.concat(&new, 1)?;
-        let mixed = self.convolved(delta, &read, t)?.reshape([delta.channels(), n])?;
+        let matrices = states.matrices(self.number, group)?;
+        let mixed = self.convolution.forward(run, self.number, (states, group), qkv)?.silu()?;
         let part = |first: i64, count: i64| -> Result<Tensor> { Ok(mixed.narrow(0, first * head, count * head)?) };
         let unit = |first: i64| -> Result<Tensor> {
             let heads = by_head(&part(first, delta.key_heads)?, head)?.l2_norm(self.eps)?;
@@ -200,7 +173,7 @@ impl DeltaNet {
             |all: &Tensor| -> Result<Tensor> { Ok(all.narrow(1, group.first, n)?.reshape([1, heads, t, sequences])?) };
         let options = GatedDeltaNetOptions::new().n_states(group.states());
         let out = q.gated_delta_net(&k, &v, &of_group(decay)?, &of_group(beta)?, &matrices, options)?;
-        run.stored.borrow_mut().extend(states.after(self.number, group, &read, &out.result(1)?)?);
+        run.stored.borrow_mut().push(states.store_matrices(self.number, group, &out.result(1)?)?);
         Ok(out.reshape([head, heads, n])?)
     }
 }

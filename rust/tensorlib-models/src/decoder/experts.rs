@@ -1,12 +1,15 @@
 //! Feed-forward blocks with experts, of which each token uses some.
 
 use super::expert_cache::{Matrices, Way};
+use super::ffn::GatedFfn;
+use super::layer::scaled;
 use super::run::Run;
-use super::shape::{Experts, Routing, Shape};
+use super::shape::{ExpertGroups, Experts, GroupScores, Scores, Shape, Shared};
+use crate::experts::{product, sum, weighted};
 use crate::weights::Weights;
 use crate::Result;
 use tensorlib::nn::{Linear, LowRank, Module};
-use tensorlib::{Attr, DType, ScaleOptions, Tensor};
+use tensorlib::{DType, ScaleOptions, Tensor};
 
 /// A matrix per expert, and a bias per expert if the model has biases.
 struct ExpertLinear {
@@ -48,39 +51,30 @@ impl ExpertLinear {
     }
 }
 
-/// The product of each column of x and the matrix that its index selects; -1 gives zeros.
-fn product(matrices: &Tensor, x: &Tensor, ids: &Tensor, exact: bool) -> Result<Tensor> {
-    Ok(match exact {
-        true => x.context().op("mul_mat_id", &[matrices, x, ids], &[("exact", Attr::Ints(vec![1]))])?,
-        false => matrices.mul_mat_id(x, ids)?,
-    })
-}
-
 /// The expert that all tokens use.
 struct SharedExpert {
-    gate: Linear,
-    up: Linear,
-    down: Linear,
+    ffn: GatedFfn,
     /// The row of a matrix whose product is the gate of the result: [width, 1].
-    scale: Linear,
+    scale: Option<Linear>,
 }
 
 impl SharedExpert {
-    fn load(weights: &Weights, shape: &Shape, ffn: i64, number: usize) -> Result<Self> {
-        let linear = |part: &str, inputs, outputs| weights.linear(&format!("blk.{number}.{part}"), inputs, outputs);
+    fn load(weights: &Weights, shape: &Shape, shared: Shared, number: usize) -> Result<Self> {
+        let name = |part: &str| format!("blk.{number}.{part}");
+        let scale = || weights.linear(&name("ffn_gate_inp_shexp"), shape.width, 1);
         Ok(SharedExpert {
-            gate: linear("ffn_gate_shexp", shape.width, ffn)?,
-            up: linear("ffn_up_shexp", shape.width, ffn)?,
-            down: linear("ffn_down_shexp", ffn, shape.width)?,
-            scale: linear("ffn_gate_inp_shexp", shape.width, 1)?,
+            ffn: GatedFfn::load(weights, shape.width, shared.ffn, |part| name(&format!("{part}_shexp")))?,
+            scale: shared.gated.then(scale).transpose()?,
         })
     }
 
     /// The expert's result for x, [width, tokens], times its gate.
     fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
-        let (gate, up) = (self.gate.forward(x, &run.pass)?, self.up.forward(x, &run.pass)?);
-        let result = self.down.forward(&run.shape.activation.gated(&gate, &up)?, &run.pass)?;
-        Ok((&result * &self.scale.forward(x, &run.pass)?.sigmoid()?)?)
+        let (result, _) = self.ffn.forward(run, x)?;
+        match &self.scale {
+            Some(scale) => Ok((&result * &scale.forward(x, &run.pass)?.sigmoid()?)?),
+            None => Ok(result),
+        }
     }
 }
 
@@ -89,6 +83,8 @@ pub struct ExpertFfn {
     number: usize,
     experts: Experts,
     router: Linear,
+    /// What the choice adds to the scores: [experts].
+    bias: Option<Tensor>,
     /// The factors of the router's input, whose norm has none: [width].
     router_factors: Option<Tensor>,
     /// The factors of the experts' results: [experts].
@@ -102,26 +98,31 @@ pub struct ExpertFfn {
 impl ExpertFfn {
     /// Loads the experts of layer `number`.
     pub fn load(weights: &Weights, shape: &Shape, experts: &Experts, number: usize) -> Result<Self> {
-        let part = |part: &str, inputs, outputs| {
-            ExpertLinear::load(weights, &format!("blk.{number}.{part}"), inputs, outputs, experts.count)
-        };
+        let name = |part: &str| format!("blk.{number}.{part}");
+        let part =
+            |part: &str, inputs, outputs| ExpertLinear::load(weights, &name(part), inputs, outputs, experts.count);
         Ok(ExpertFfn {
             number,
             experts: experts.clone(),
             // A router that rounds may choose other experts.
-            router: weights.linear(&format!("blk.{number}.ffn_gate_inp"), shape.width, experts.count)?.exact(true),
+            router: weights.linear(&name("ffn_gate_inp"), shape.width, experts.count)?.exact(true),
+            bias: match experts.routing.biased {
+                true if weights.is_hub() => Some(weights.get(&name("exp_probs_b.bias"), &[experts.count])?),
+                true => weights.find(&name("exp_probs_b.bias"), &[experts.count])?,
+                false => None,
+            },
             router_factors: match experts.with_dense {
-                true => Some(weights.get(&format!("blk.{number}.ffn_gate_inp.scale"), &[shape.width])?),
+                true => Some(weights.get(&name("ffn_gate_inp.scale"), &[shape.width])?),
                 false => None,
             },
             factors: match experts.with_dense {
-                true => weights.find(&format!("blk.{number}.ffn_down_exps.scale"), &[experts.count])?,
+                true => weights.find(&name("ffn_down_exps.scale"), &[experts.count])?,
                 false => None,
             },
             gate: part("ffn_gate_exps", shape.width, experts.ffn)?,
             up: part("ffn_up_exps", shape.width, experts.ffn)?,
             down: part("ffn_down_exps", experts.ffn, shape.width)?,
-            shared: experts.shared.map(|ffn| SharedExpert::load(weights, shape, ffn, number)).transpose()?,
+            shared: experts.shared.map(|shared| SharedExpert::load(weights, shape, shared, number)).transpose()?,
         })
     }
 
@@ -137,7 +138,7 @@ impl ExpertFfn {
 
     /// The block's result for x, whose experts the router chooses by `routed`.
     pub fn forward_routed(&self, run: &Run, x: &Tensor, routed: &Tensor) -> Result<Tensor> {
-        let (n, used) = (run.tokens, self.experts.used);
+        let n = run.tokens;
         let (ids, shares) = self.route(run, routed)?;
         let ways = match run.experts {
             Some(cache) => cache.ways(self.number, self.matrices(), &ids)?,
@@ -147,19 +148,17 @@ impl ExpertFfn {
             run.chosen.borrow_mut().push((self.number, ids.clone()));
         }
         let shared = self.shared.as_ref().map(|shared| shared.forward(run, x)).transpose()?;
-        let x = x.reshape([run.shape.width, 1, n])?;
+        let (x, weighs_inputs) = (x.reshape([run.shape.width, 1, n])?, self.experts.routing.weighs_inputs);
+        let x = match weighs_inputs {
+            true => weighted(&x.repeat([run.shape.width, self.experts.used, n])?, &shares)?,
+            false => x,
+        };
         let mut results = self.results(run, &x, &ids, &ways[0])?;
         for way in &ways[1..] {
             results = (&results + &self.results(run, &x, &ids, way)?)?;
         }
         let results = self.down.with_bias(results, &ids)?;
-        let weighted = (&results * &shares.reshape([1, used, n])?)?;
-        let of_expert = |i: i64| weighted.narrow(1, i, 1);
-        let mut sum = of_expert(0)?.cont()?;
-        for i in 1..used {
-            sum = (&sum + &of_expert(i)?)?;
-        }
-        let sum = sum.reshape([run.shape.width, n])?;
+        let sum = sum(&if weighs_inputs { results } else { weighted(&results, &shares)? })?;
         match shared {
             Some(shared) => Ok((&sum + &shared)?),
             None => Ok(sum),
@@ -178,15 +177,30 @@ impl ExpertFfn {
             None => x.clone(),
         };
         let logits = self.router.forward(&normed, &run.pass)?;
-        let ids = logits.top_k(used)?;
-        let of_all = if routing == Routing::OfUsed { logits } else { logits.soft_max()? };
-        // A column of single elements for each token, so that rows can be selected from it.
-        let shares = of_all.reshape([1, count, n])?.get_rows(&ids)?.reshape([used, n])?;
-        let shares = match routing {
-            Routing::OfUsed => shares.soft_max()?,
-            Routing::Normalised => (&shares / &shares.sum_rows()?)?,
-            Routing::Plain => shares,
+        let scores = match routing.scores {
+            Scores::Softmax => logits.soft_max()?,
+            Scores::Sigmoid => logits.sigmoid()?,
+            Scores::SoftmaxOfUsed => logits.clone(),
         };
+        let ids = match (&self.bias, routing.groups) {
+            // Equal scores of different logits must not change the choice.
+            (None, None) => logits.top_k(used)?,
+            (bias, groups) => {
+                let by = bias.as_ref().map_or_else(|| Ok(scores.clone()), |bias| &scores + &bias.cast(DType::F32)?)?;
+                groups.map_or_else(|| Ok(by.top_k(used)?), |groups| best_of_groups(&by, groups, used))?
+            }
+        };
+        // A column of single elements for each token, so that rows can be selected from it.
+        let mut shares = scores.reshape([1, count, n])?.get_rows(&ids)?.reshape([used, n])?;
+        if routing.scores == Scores::SoftmaxOfUsed {
+            shares = shares.soft_max()?;
+        }
+        if let Some(added) = routing.normalised {
+            let sum = shares.sum_rows()?;
+            let sum = if added == 0.0 { sum } else { sum.scale(1.0, ScaleOptions::new().bias(added))? };
+            shares = (&shares / &sum)?;
+        }
+        let shares = scaled(shares, routing.scale)?;
         let shares = match &self.factors {
             // Their row of single elements is read as the logits are.
             Some(factors) => {
@@ -207,4 +221,23 @@ impl ExpertFfn {
         let hidden = run.shape.activation.gated(&project(&self.gate, gate)?, &project(&self.up, up)?)?;
         self.down.forward(down, &hidden, way)
     }
+}
+
+/// The best experts of each token's best groups, by scores [experts, tokens]: [used, tokens].
+fn best_of_groups(scores: &Tensor, groups: ExpertGroups, used: i64) -> Result<Tensor> {
+    let (count, n) = (scores.shape()[0], scores.shape()[1]);
+    let of_group = count / groups.count;
+    let by_group = scores.reshape([of_group, groups.count, n])?;
+    let best = by_group.top_k(if groups.scores == GroupScores::TwoBest { 2 } else { 1 })?;
+    let k = best.shape()[0];
+    let single = scores.reshape([1, of_group, groups.count * n])?;
+    let best = single.get_rows(&best.reshape([k, groups.count * n])?)?.reshape([k, groups.count * n])?;
+    let chosen = best.sum_rows()?.reshape([groups.count, n])?.top_k(groups.used)?;
+    let numbers: Vec<i32> = (0..count as i32).collect();
+    let numbers = scores.context().tensor_of([of_group, groups.count], &numbers)?;
+    // Scores and numbers of the experts in chosen groups, as columns of single elements.
+    let all = of_group * groups.used;
+    let near = by_group.get_rows(&chosen)?.reshape([all, n])?.top_k(used)?;
+    let numbers = numbers.get_rows(&chosen.reshape([groups.used * n])?)?.reshape([1, all, n])?;
+    Ok(numbers.get_rows(&near)?.reshape([used, n])?)
 }

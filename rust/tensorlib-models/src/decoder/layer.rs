@@ -1,137 +1,113 @@
 //! One layer of a decoder: attention or a recurrence, and feed-forward.
 
-use super::activation::Xielu;
 use super::attention::Attention;
 use super::delta::DeltaNet;
 use super::experts::ExpertFfn;
+use super::ffn::Ffn;
+use super::latent::LatentAttention;
 use super::layer_inputs::LayerInput;
-use super::neurons::NeuronFfn;
+use super::mamba::MambaLayer;
 use super::run::Run;
-use super::shape::{Norms, Shape, Stated, XieluNumbers};
+use super::shape::{FfnKind, Norms, Recurrence, Shape, Stated};
+use super::short_convolution::ShortConvolution;
 use crate::activity::Activity;
-use crate::norm::Norm;
+use crate::norm::{normed, Norm};
 use crate::weights::Weights;
 use crate::{Error, Result};
-use tensorlib::nn::{Linear, Module, RmsNorm};
 use tensorlib::{DType, ScaleOptions, Tensor};
 
-/// Gate, up and down projections.
-struct GatedFfn {
-    gate: Linear,
-    up: Linear,
-    down: Linear,
+/// Attention of a layer.
+enum Attending {
+    Keys(Box<Attention>),
+    Latent(Box<LatentAttention>),
 }
 
-impl GatedFfn {
-    fn load(weights: &Weights, width: i64, ffn: i64, number: usize) -> Result<Self> {
-        let linear = |part: &str, inputs, outputs| weights.linear(&format!("blk.{number}.{part}"), inputs, outputs);
-        Ok(GatedFfn {
-            gate: linear("ffn_gate", width, ffn)?,
-            up: linear("ffn_up", width, ffn)?,
-            down: linear("ffn_down", ffn, width)?,
+impl Attending {
+    fn load(weights: &Weights, shape: &Shape, number: usize, factors: Option<Tensor>) -> Result<Self> {
+        Ok(match &shape.latent {
+            Some(latent) => {
+                Attending::Latent(Box::new(LatentAttention::load(weights, shape, latent, number, factors)?))
+            }
+            None => Attending::Keys(Box::new(Attention::load(weights, shape, number, factors)?)),
         })
     }
 
-    fn forward(&self, run: &Run, number: usize, x: &Tensor) -> Result<Tensor> {
-        let (gate, up) = (self.gate.forward(x, &run.pass)?, self.up.forward(x, &run.pass)?);
-        let hidden = run.shape.activation.gated(&gate, &up)?;
-        run.observe(number, &gate, &hidden)?;
-        Ok(self.down.forward(&hidden, &run.pass)?)
+    fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
+        let [of_input, of_result] = run.shape.attention_factors;
+        let x = scaled(x.clone(), of_input)?;
+        let result = match self {
+            Attending::Keys(attention) => attention.forward(run, &x)?,
+            Attending::Latent(attention) => attention.forward(run, &x)?,
+        };
+        scaled(result, of_result)
     }
 }
 
-/// A block without experts next to one with experts. Each has norms of its own.
-struct MixedFfn {
-    dense: GatedFfn,
-    dense_norm: RmsNorm,
-    experts: ExpertFfn,
-    before: RmsNorm,
-    after: RmsNorm,
+/// A block with a state.
+enum Recurring {
+    Delta(Box<DeltaNet>),
+    ShortConvolution(Box<ShortConvolution>),
+    Mamba(Box<MambaLayer>),
 }
 
-enum Ffn {
-    Gated(GatedFfn),
-    Mixed(Box<MixedFfn>),
-    Fused { gate_up: Linear, down: Linear },
-    Ungated { up: Linear, down: Linear, xielu: Option<Xielu> },
-    Neurons(Box<NeuronFfn>),
-    Experts(Box<ExpertFfn>),
-}
-
-impl Ffn {
-    fn load(weights: &Weights, shape: &Shape, number: usize, activity: Option<&Activity>) -> Result<Self> {
-        let linear = |part: &str, inputs, outputs| weights.linear(&format!("blk.{number}.{part}"), inputs, outputs);
-        let (width, ffn) = (shape.width, shape.ffn_of(number));
-        Ok(match (&shape.experts, shape.fused_ffn) {
-            (Some(experts), _) if experts.with_dense => {
-                let norm = |part: &str| weights.rms_norm(&format!("blk.{number}.{part}"), width, shape.eps);
-                Ffn::Mixed(Box::new(MixedFfn {
-                    dense: GatedFfn::load(weights, width, ffn, number)?,
-                    dense_norm: norm("post_ffw_norm_1")?,
-                    experts: ExpertFfn::load(weights, shape, experts, number)?,
-                    before: norm("pre_ffw_norm_2")?,
-                    after: norm("post_ffw_norm_2")?,
-                }))
+impl Recurring {
+    fn load(weights: &Weights, shape: &Shape, recurrence: &Recurrence, number: usize) -> Result<Self> {
+        Ok(match recurrence {
+            Recurrence::Delta(delta) => Recurring::Delta(Box::new(DeltaNet::load(weights, shape, delta, number)?)),
+            Recurrence::ShortConvolution { taps } => {
+                Recurring::ShortConvolution(Box::new(ShortConvolution::load(weights, shape, *taps, number)?))
             }
-            (Some(experts), _) => Ffn::Experts(Box::new(ExpertFfn::load(weights, shape, experts, number)?)),
-            _ if weights.shape_of(&NeuronFfn::down_of(number)).is_some() => {
-                Ffn::Neurons(Box::new(NeuronFfn::load(weights, shape, number, activity)?))
-            }
-            _ if activity.is_some() => {
-                let down = NeuronFfn::down_of(number);
-                let message = format!("tensor '{down}' is missing, of which active neurons' rows would be read");
-                return Err(Error::unsupported(message).with_hint("`tensorlib transpose-down` makes such a model"));
-            }
-            _ if !shape.gated_ffn => Ffn::Ungated {
-                up: linear("ffn_up", width, ffn)?,
-                down: linear("ffn_down", ffn, width)?,
-                xielu: xielu(weights, shape, number)?,
-            },
-            (None, true) => {
-                Ffn::Fused { gate_up: linear("ffn_up", width, 2 * ffn)?, down: linear("ffn_down", ffn, width)? }
-            }
-            (None, false) => Ffn::Gated(GatedFfn::load(weights, width, ffn, number)?),
+            Recurrence::Mamba(mamba) => Recurring::Mamba(Box::new(MambaLayer::load(weights, shape, mamba, number)?)),
         })
     }
-}
 
-/// The numbers of a layer's xIELU, if the model has it.
-fn xielu(weights: &Weights, shape: &Shape, number: usize) -> Result<Option<Xielu>> {
-    let find = |name: &str| -> Result<Option<f64>> {
-        let Some(found) = weights.find(&format!("blk.{number}.xielu_{name}"), &[1])? else { return Ok(None) };
-        Ok(found.to_f32_vec()?.first().map(|x| f64::from(*x)))
-    };
-    let get = |name: &str| {
-        let missing =
-            || Error::format(format!("tensor '{}' is missing", weights.called(&format!("blk.{number}.xielu_{name}"))));
-        find(name)?.ok_or_else(missing)
-    };
-    match &shape.xielu {
-        None => Ok(None),
-        Some(XieluNumbers::OfLayers(all)) => Ok(all.get(number).copied()),
-        Some(XieluNumbers::InTensors) => {
-            let (beta, eps) = (find("beta")?.unwrap_or(0.5), find("eps")?.unwrap_or(-1e-6));
-            Ok(Some(Xielu::of_stored(get("alpha_n")?, get("alpha_p")?, beta, eps)))
+    fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
+        match self {
+            Recurring::Delta(delta) => delta.forward(run, x),
+            Recurring::ShortConvolution(convolution) => convolution.forward(run, x),
+            Recurring::Mamba(mamba) => mamba.forward(run, x),
         }
     }
 }
 
-/// How a layer lets tokens see those before them.
-enum Mixer {
-    Attention(Box<Attention>),
-    Delta(Box<DeltaNet>),
+/// What lets tokens see those before them: attention, a state or both, whose results are added.
+struct Mixer {
+    attention: Option<Attending>,
+    recurrence: Option<Recurring>,
+}
+
+impl Mixer {
+    /// `None` for a layer that is a feed-forward block alone.
+    fn load(weights: &Weights, shape: &Shape, number: usize, factors: Option<Tensor>) -> Result<Option<Self>> {
+        let blocks = shape.blocks_of(number);
+        let attention = blocks.attention.then(|| Attending::load(weights, shape, number, factors)).transpose()?;
+        let recurrence = shape.recurrence.as_ref().filter(|_| blocks.recurrence);
+        let recurrence = recurrence.map(|kind| Recurring::load(weights, shape, kind, number)).transpose()?;
+        let is_there = attention.is_some() || recurrence.is_some();
+        Ok(is_there.then_some(Mixer { attention, recurrence }))
+    }
+
+    fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
+        let attention = self.attention.as_ref().map(|attention| attention.forward(run, x)).transpose()?;
+        let recurrence = self.recurrence.as_ref().map(|recurrence| recurrence.forward(run, x)).transpose()?;
+        match (attention, recurrence) {
+            (Some(a), Some(b)) => Ok((&a + &b)?),
+            (Some(one), None) | (None, Some(one)) => Ok(one),
+            (None, None) => Err(Error::internal("a layer that mixes nothing")),
+        }
+    }
 }
 
 /// A layer's weights.
 pub struct Layer {
     number: usize,
     norm: Option<Norm>,
-    mixer: Mixer,
+    mixer: Option<Mixer>,
     post_norm: Option<Norm>,
     /// Attention and the feed-forward block take one input.
     parallel: bool,
     ffn_norm: Option<Norm>,
-    ffn: Ffn,
+    ffn: Option<Ffn>,
     post_ffn_norm: Option<Norm>,
     input: Option<LayerInput>,
     /// The factor of the layer's result.
@@ -148,30 +124,31 @@ impl Layer {
         activity: Option<&Activity>,
     ) -> Result<Self> {
         let name = |part: &str| format!("blk.{number}.{part}");
-        let ffn_norm = format!("{}.weight", name(shape.ffn_norm));
         let (before, after, parallel) = match shape.norms {
             Norms::Before => (true, false, false),
             Norms::BeforeAndAfter => (true, true, false),
             Norms::After => (false, true, false),
             Norms::Shared => (true, false, true),
-            Norms::BeforeOrShared => (true, false, weights.shape_of(&ffn_norm).is_none()),
+            Norms::BeforeOrShared => {
+                (true, false, weights.shape_of(&format!("{}.weight", name(shape.ffn_norm))).is_none())
+            }
         };
         let norm = |part: &str, is_there: bool| {
             is_there.then(|| Norm::load(weights, (shape.norm_kind, shape.eps), &name(part), shape.width)).transpose()
         };
-        let mixer = match shape.delta.as_ref().filter(|_| shape.is_recurrent(number)) {
-            Some(delta) => Mixer::Delta(Box::new(DeltaNet::load(weights, shape, delta, number)?)),
-            None => Mixer::Attention(Box::new(Attention::load(weights, shape, number, factors)?)),
-        };
+        let mixer = Mixer::load(weights, shape, number, factors)?;
+        // A feed-forward block alone has the one norm that each layer has.
+        let ffn_norm = if mixer.is_some() { shape.ffn_norm } else { "attn_norm" };
+        let has_ffn = shape.blocks_of(number).ffn != FfnKind::None;
         Stated::check_bias(shape.stated.ffn_bias, weights, &name("ffn_up.bias"))?;
-        let ffn = Ffn::load(weights, shape, number, activity)?;
+        let ffn = has_ffn.then(|| Ffn::load(weights, shape, number, activity)).transpose()?;
         Ok(Layer {
             number,
-            norm: norm("attn_norm", before)?,
+            norm: norm("attn_norm", before && mixer.is_some())?,
             mixer,
             post_norm: norm("post_attention_norm", after)?,
             parallel,
-            ffn_norm: norm(shape.ffn_norm, before && !parallel)?,
+            ffn_norm: norm(ffn_norm, before && !parallel && has_ffn)?,
             ffn,
             post_ffn_norm: norm("post_ffw_norm", after)?,
             input: LayerInput::load(weights, shape, number)?,
@@ -184,22 +161,20 @@ impl Layer {
 
     /// The layer's result for x, [width, tokens]. `inputs`: what all layers get in addition, if they get something.
     pub fn forward(&self, run: &Run, x: &Tensor, inputs: Option<&Tensor>) -> Result<Tensor> {
-        let normed = |norm: &Option<Norm>, x: &Tensor| match norm {
-            Some(norm) => norm.forward(x, &run.pass),
-            None => Ok(x.clone()),
+        let (input, scale) = (normed(self.norm.as_ref(), x, &run.pass)?, run.shape.residual_scale);
+        let sum = match &self.mixer {
+            Some(mixer) => {
+                let mixed = mixer.forward(run, &input)?;
+                (&scaled(normed(self.post_norm.as_ref(), &mixed, &run.pass)?, scale)? + x)?
+            }
+            None => x.clone(),
         };
-        let input = normed(&self.norm, x)?;
-        let mixed = match &self.mixer {
-            Mixer::Attention(attention) => attention.forward(run, &input)?,
-            Mixer::Delta(delta) => delta.forward(run, &input)?,
-        };
-        let scale = run.shape.residual_scale;
-        let sum = (&scaled(normed(&self.post_norm, &mixed)?, scale)? + x)?;
+        let Some(ffn) = &self.ffn else { return Ok(sum) };
         let fed = match self.parallel {
-            true => self.feed(run, x, &input)?,
-            false => self.feed(run, &sum, &normed(&self.ffn_norm, &sum)?)?,
+            true => ffn.forward(run, self.number, x, &input)?,
+            false => ffn.forward(run, self.number, &sum, &normed(self.ffn_norm.as_ref(), &sum, &run.pass)?)?,
         };
-        let mut x = (&scaled(normed(&self.post_ffn_norm, &fed)?, scale)? + &sum)?;
+        let mut x = (&scaled(normed(self.post_ffn_norm.as_ref(), &fed, &run.pass)?, scale)? + &sum)?;
         if let (Some(input), Some(all)) = (&self.input, inputs) {
             x = input.forward(run, &x, all)?;
         }
@@ -211,43 +186,12 @@ impl Layer {
 
     /// Whether the layer's down projection is transposed.
     pub fn has_neurons(&self) -> bool {
-        matches!(self.ffn, Ffn::Neurons(_))
+        matches!(self.ffn, Some(Ffn::Neurons(_)))
     }
 
     /// The layer's experts, if it has any.
     pub fn experts(&self) -> Option<&ExpertFfn> {
-        match &self.ffn {
-            Ffn::Experts(experts) => Some(experts),
-            Ffn::Mixed(mixed) => Some(&mixed.experts),
-            _ => None,
-        }
-    }
-
-    /// The block's result for `x`, which is the norm of `before`.
-    fn feed(&self, run: &Run, before: &Tensor, x: &Tensor) -> Result<Tensor> {
-        let activation = run.shape.activation;
-        match &self.ffn {
-            Ffn::Gated(gated) => gated.forward(run, self.number, x),
-            Ffn::Mixed(mixed) => {
-                let dense = mixed.dense_norm.forward(&mixed.dense.forward(run, self.number, x)?, &run.pass)?;
-                let to_experts = mixed.before.forward(before, &run.pass)?;
-                let chosen = mixed.experts.forward_routed(run, &to_experts, before)?;
-                Ok((&dense + &mixed.after.forward(&chosen, &run.pass)?)?)
-            }
-            Ffn::Fused { gate_up, down } => {
-                let both = gate_up.forward(x, &run.pass)?;
-                let hidden = activation.gated_halves(&both)?;
-                run.observe(self.number, &both.narrow(0, 0, run.shape.ffn)?, &hidden)?;
-                Ok(down.forward(&hidden, &run.pass)?)
-            }
-            Ffn::Ungated { up, down, xielu } => {
-                let up = up.forward(x, &run.pass)?;
-                let hidden = xielu.map_or_else(|| activation.of(&up), |xielu| xielu.of(&up))?;
-                Ok(down.forward(&hidden, &run.pass)?)
-            }
-            Ffn::Neurons(neurons) => neurons.forward(run, x),
-            Ffn::Experts(experts) => experts.forward(run, x),
-        }
+        self.ffn.as_ref().and_then(Ffn::experts)
     }
 }
 

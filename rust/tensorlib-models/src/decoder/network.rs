@@ -1,6 +1,6 @@
 //! A language model's weights, and the graph of its logits.
 
-use super::attend::Keys;
+use super::attend::{Keys, Pages};
 use super::cache::Cache;
 use super::expert_cache::ExpertCache;
 use super::experts::ExpertFfn;
@@ -104,9 +104,9 @@ impl Network {
         };
         let layers = (0..usize::try_from(shape.layers).unwrap_or(0)).map(layer).collect::<Result<_>>()?;
         for layer in shape.layers..shape.layers + shape.drafting_layers {
-            weights.leave_all(&format!("blk.{layer}."));
+            weights.leave_layer(layer);
         }
-        let norm = Norm::load(weights, (shape.norm_kind, shape.eps), "output_norm", shape.width)?;
+        let norm = Norm::load(weights, (shape.norm_kind, shape.eps), shape.output_norm, shape.width)?;
         let logits = match results {
             Results::Vectors => shape.width,
             Results::Vocabulary | Results::Head => head.unwrap_or(vocabulary),
@@ -147,8 +147,7 @@ impl Network {
         let Kept { cache, states, experts } = *kept;
         let (first, n) = (cache.used(), tokens.len() as i64);
         let positions: Vec<i32> = (first..first + n).map(|position| position as i32).collect();
-        let window = self.shape.window.as_ref().map(|window| window.keys);
-        let keys = Keys::of_cache(ctx, cache, n, window)?;
+        let keys = Keys::of_cache(ctx, cache, n, self.shape.window.as_ref())?;
         let states = states.map(|states| states.run(tokens.len(), wanted.states)).transpose()?;
         let run = Run { experts: Some(experts), observed: wanted.observed, ..self.run(ctx, &positions, keys, states)? };
         let rows = if wanted.all { Rows::All } else { Rows::Last };
@@ -164,28 +163,24 @@ impl Network {
         parts: &[Part],
         most: usize,
     ) -> Result<Logits> {
-        let (mut tokens, mut positions, mut rows) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut sequences, mut pages, mut wanted) = (Vec::new(), Vec::new(), Vec::new());
-        for (sequence, part) in parts.iter().enumerate() {
+        let (mut tokens, mut positions, mut rows, mut wanted) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for part in parts {
             for (i, token) in part.tokens.iter().enumerate() {
                 let position = part.first + i;
                 tokens.push(*token);
                 positions.push(position as i32);
                 rows.push((part.pages[position / PAGE] as usize * PAGE + position % PAGE) as i32);
-                sequences.push(sequence as i32);
             }
             if part.wants_logits {
                 wanted.push(tokens.len() as i32 - 1);
             }
-            // Tables of one size keep the graph's plan.
-            pages.extend((0..most).map(|i| part.pages.get(i).map_or(-1, |page| *page as i32)));
         }
         let n = tokens.len() as i64;
         let keys = Keys::Paged {
             pool,
             rows: ctx.tensor_of([n], &rows)?,
-            pages: ctx.tensor_of([most as i64, parts.len() as i64], &pages)?,
-            sequences: ctx.tensor_of([n], &sequences)?,
+            pages: pages(ctx, parts, most, None)?,
+            chunks: self.shape.chunk().map(|chunk| pages(ctx, parts, most, Some(chunk))).transpose()?,
         };
         // Where nobody wants logits, one token's are computed, as the output of a graph that stores keys and values.
         let rows = match wanted.is_empty() {
@@ -269,6 +264,34 @@ impl Network {
             None => Ok(()),
         }
     }
+}
+
+/// The pages of the sequences of these parts, of which each has at most `most`, or of the chunks in
+/// which the parts' tokens are. `chunk`: the tokens of a chunk.
+fn pages(ctx: &Context, parts: &[Part], most: usize, chunk: Option<usize>) -> Result<Pages> {
+    let chunk_pages = chunk.map_or(most, |chunk| (chunk / PAGE).min(most));
+    let (mut pages, mut positions, mut sequences) = (Vec::new(), Vec::new(), Vec::new());
+    let mut count = 0;
+    for part in parts {
+        let mut last = None;
+        for position in part.first..part.first + part.tokens.len() {
+            let (number, inside) = chunk.map_or((0, position), |chunk| (position / chunk, position % chunk));
+            if last != Some(number) {
+                // Tables of one size keep the graph's plan.
+                let page = |i: usize| part.pages.get(number * chunk_pages + i).map_or(-1, |page| *page as i32);
+                pages.extend((0..chunk_pages).map(page));
+                (last, count) = (Some(number), count + 1);
+            }
+            positions.push(inside as i32);
+            sequences.push(count as i32 - 1);
+        }
+    }
+    let n = positions.len() as i64;
+    Ok(Pages {
+        pages: ctx.tensor_of([chunk_pages as i64, count], &pages)?,
+        positions: ctx.tensor_of([n], &positions)?,
+        sequences: ctx.tensor_of([n], &sequences)?,
+    })
 }
 
 /// What a session keeps between runs.

@@ -98,7 +98,9 @@ impl NeuronFfn {
     /// Loads the neurons of layer `number`.
     pub fn load(weights: &Weights, shape: &Shape, number: usize, activity: Option<&Activity>) -> Result<Self> {
         let (&Shape { width, activation, fused_ffn, gated_ffn, .. }, ffn) = (shape, shape.ffn_of(number));
-        if fused_ffn || !gated_ffn || activation == Activation::SwigluOai {
+        // A norm follows from all neurons.
+        let alone = !fused_ffn && gated_ffn && !shape.inner_norms;
+        if !alone || shape.ffn_factors != [1.0; 2] || activation == Activation::SwigluOai {
             let message =
                 format!("tensor '{}': models of this kind have no transposed down projections", Self::down_of(number));
             return Err(Error::unsupported(message).with_hint("take the file that it was made of"));

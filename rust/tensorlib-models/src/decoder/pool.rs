@@ -1,6 +1,6 @@
 //! The pool: pages of keys and values that the sequences of a batch share.
 
-use super::cache::{Cache, Rows};
+use super::cache::{Cache, NewRows, Rows};
 use super::prefix_tree::PAGE;
 use super::shape::Shape;
 use crate::weights::DeviceMap;
@@ -89,7 +89,7 @@ impl Pool {
 
     /// Appends nodes that store keys and values of some tokens in these rows. Returns the layer's keys and values as
     /// attention over pages takes them: [head, heads, rows].
-    pub fn put(&self, layer: usize, kv: (&Tensor, &Tensor), rows: &Tensor) -> Result<(Tensor, Tensor)> {
-        self.cache.put_rows(layer, kv, rows)
+    pub fn put(&self, layer: usize, new: &NewRows, rows: &Tensor) -> Result<(Tensor, Tensor)> {
+        self.cache.put_rows(layer, new, rows)
     }
 }

@@ -39,7 +39,7 @@ impl PrefixStore {
     /// # Errors
     /// [`ErrorKind::Invalid`](crate::ErrorKind) for less than a page; as [`Decoder::session`].
     pub fn new(decoder: &Decoder, cache: DType, bytes: usize) -> Result<Self> {
-        if decoder.0.network.shape.delta.is_some() {
+        if decoder.0.network.shape.recurrence.is_some() {
             let message = format!("a store for '{}': models with recurrent layers", decoder.architecture());
             let hint = "their sessions go back by `checkpoint` and `rewind`, and continue in other processes by `save`";
             return Err(Error::unsupported(message + " have no rows to share").with_hint(hint));

@@ -164,6 +164,17 @@ impl Rope {
         Rope { scale: 1.0 / factor, factors, ..Rope::plain(base, head, true) }
     }
 
+    /// By how much YaRN stretches the context, if it does.
+    pub fn stretch(&self) -> Option<f64> {
+        self.yarn.then_some(1.0 / self.scale)
+    }
+
+    /// This rotation with this factor of rotated values.
+    pub fn with_magnitude(mut self, magnitude: f64) -> Self {
+        self.attention = if self.yarn { magnitude / (1.0 - 0.1 * self.scale.ln()) } else { magnitude };
+        self
+    }
+
     /// The most tokens that a model of this context supports: for YaRN, `trained` is the context before it was
     /// stretched.
     pub fn reach(&self, context: i64) -> i64 {
@@ -314,14 +325,17 @@ pub fn with_unsaid(settings: &Settings, base: f64, scaling: serde_json::Value) -
 /// and waves in between by a share that depends on their frequency.
 fn llama3(settings: &Settings, rope: &Rope, factor: f64, trained: i64) -> Result<Vec<f32>> {
     let (low, high) = (settings.number_if(LOW)?.unwrap_or(1.0), settings.number_if(HIGH)?.unwrap_or(4.0));
-    if !(low > 0.0 && high > low) {
-        return Err(settings
-            .refuse(HIGH, format!("is {high}: above low_freq_factor, which is {low}, and that above 0 is valid")));
+    if !(low > 0.0 && high >= low) {
+        let what = format!("is {high}: low_freq_factor, which is {low}, or more, and that above 0, is valid");
+        return Err(settings.refuse(HIGH, what));
     }
     let of = |pair: i64| {
         let wave = 2.0 * PI * rope.base.powf(2.0 * pair as f64 / rope.dims as f64);
         let turns = trained as f64 / wave;
-        let share = ((turns - low) / (high - low)).clamp(0.0, 1.0);
+        let share = match high > low {
+            true => ((turns - low) / (high - low)).clamp(0.0, 1.0),
+            false => f64::from(turns >= low),
+        };
         (1.0 / ((1.0 - share) / factor + share)) as f32
     };
     Ok((0..rope.dims / 2).map(of).collect())

@@ -58,6 +58,8 @@ impl SequenceStates {
         let Some(slots) = Slots::new(shape, together, devices)? else { return Ok(None) };
         // The lowest number is taken first.
         let free = Arc::new(Mutex::new((1..=together).rev().collect()));
+        // A model without attention has a pool of no bytes.
+        let most_bytes = if most_bytes == 0 { together * slots.slot_bytes() } else { most_bytes };
         Ok(Some(SequenceStates { slots, free, kept: Vec::new(), most_bytes, time: 0 }))
     }
 

@@ -155,6 +155,12 @@ impl Sequences {
         if options.tokens > most {
             return Err(Error::invalid(format!("a pool for {} tokens: up to {most} are valid", options.tokens)));
         }
+        if let Some(chunk) = opened.network.shape.chunk().filter(|chunk| chunk % PAGE != 0) {
+            return Err(Error::unsupported(format!(
+                "attention in chunks of {chunk} tokens: multiples of {PAGE} are valid"
+            ))
+            .with_hint("a session takes chunks of any size"));
+        }
         let pool = Pool::new(&opened.network.shape, options.tokens, options.cache, &opened.devices)?;
         let (shape, devices) = (&opened.network.shape, &opened.devices);
         let states = SequenceStates::new(shape, options.together, pool.nbytes(), devices)?;

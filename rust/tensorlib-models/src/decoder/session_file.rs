@@ -28,8 +28,9 @@ const KIND: Kind = Kind {
 
 /// The rows of a cache with their names.
 fn named(cache: &Cache) -> impl Iterator<Item = (String, Rows<'_>)> {
-    cache.rows_of_layers().flat_map(|(layer, [keys, values])| {
-        [(format!("blk.{layer}.keys"), keys), (format!("blk.{layer}.values"), values)]
+    cache.rows_of_layers().flat_map(|(layer, keys, values)| {
+        let values = values.map(|values| (format!("blk.{layer}.values"), values));
+        std::iter::once((format!("blk.{layer}.keys"), keys)).chain(values)
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::shape::Shape;
 use crate::weights::DeviceMap;
-use crate::Result;
+use crate::{Error, Result};
 use tensorlib::{Context, DType, Tensor};
 
 /// Slots, each with room for the states of all recurrent layers after one token. Slot 0 is the state before the first
@@ -16,33 +16,32 @@ pub struct Slots {
 struct LayerSlots {
     /// The last columns that the convolution read: [channels, taps - 1, slots].
     columns: Tensor,
-    /// The matrices of the delta rule: [head, head, value heads, slots].
-    matrices: Tensor,
+    /// The matrices of a recurrence that has some: [rows, columns, heads, slots].
+    matrices: Option<Tensor>,
 }
 
 impl Slots {
-    /// Makes `count` slots in addition to slot 0; `None` for a model without recurrent layers. A layer's slots lie on
-    /// the device of the matrix that makes its queries, keys and values.
+    /// Makes `count` slots in addition to slot 0; `None` for a model without recurrent layers.
     pub fn new(shape: &Shape, count: usize, devices: &DeviceMap) -> Result<Option<Self>> {
-        let Some(delta) = &shape.delta else { return Ok(None) };
+        let Some(recurrence) = &shape.recurrence else { return Ok(None) };
         let (contexts, slots) = (devices.contexts("states")?, count as i64 + 1);
-        let of_layer = |(layer, is_recurrent): (usize, &bool)| {
-            if !is_recurrent {
+        let of_layer = |layer: usize| {
+            if !shape.blocks_of(layer).recurrence {
                 return Ok(None);
             }
-            let ctx = &contexts[devices.device(&format!("blk.{layer}.attn_qkv.weight"))];
-            Ok(Some(LayerSlots {
-                columns: ctx.zeros(DType::F32, [delta.channels(), delta.taps - 1, slots])?,
-                matrices: ctx.zeros(DType::F32, [delta.head, delta.head, delta.value_heads, slots])?,
-            }))
+            let ctx = &contexts[devices.device(&format!("blk.{layer}.{}.weight", recurrence.part()))];
+            let matrices = recurrence.matrices();
+            let matrices = matrices.map(|[rows, columns, heads]| ctx.zeros(DType::F32, [rows, columns, heads, slots]));
+            let columns = [recurrence.channels(shape.width), recurrence.taps() - 1, slots];
+            Ok(Some(LayerSlots { columns: ctx.zeros(DType::F32, columns)?, matrices: matrices.transpose()? }))
         };
-        let layers = delta.layers.iter().enumerate().map(of_layer).collect::<Result<_>>()?;
+        let layers = (0..usize::try_from(shape.layers).unwrap_or(0)).map(of_layer).collect::<Result<_>>()?;
         Ok(Some(Slots { layers, count: slots as usize }))
     }
 
     /// Bytes of all slots.
     pub fn nbytes(&self) -> usize {
-        self.tensors().map(Tensor::nbytes).sum()
+        self.tensors().map(|(tensor, _)| tensor.nbytes()).sum()
     }
 
     /// Bytes of a slot.
@@ -54,7 +53,8 @@ impl Slots {
     pub fn read(&self, place: Place) -> Result<Vec<u8>> {
         let mut bytes = vec![0; self.slot_bytes()];
         let mut left = &mut bytes[..];
-        for (tensor, slot) in self.tensors().zip(place.slots()) {
+        for (tensor, is_columns) in self.tensors() {
+            let slot = if is_columns { place.columns } else { place.matrices };
             let (part, rest) = left.split_at_mut(tensor.nbytes() / self.count);
             tensor.read_bytes(slot * part.len(), part)?;
             left = rest;
@@ -64,7 +64,7 @@ impl Slots {
 
     /// Sets a slot to what [`Slots::read`] returned.
     pub fn write(&self, slot: usize, mut bytes: &[u8]) -> Result<()> {
-        for tensor in self.tensors() {
+        for (tensor, _) in self.tensors() {
             let (part, rest) = bytes.split_at(tensor.nbytes() / self.count);
             tensor.write_bytes(slot * part.len(), part)?;
             bytes = rest;
@@ -72,14 +72,22 @@ impl Slots {
         Ok(())
     }
 
-    /// Columns and matrices of each recurrent layer in turn.
-    fn tensors(&self) -> impl Iterator<Item = &Tensor> {
-        self.layers.iter().flatten().flat_map(|layer| [&layer.columns, &layer.matrices])
+    /// Columns and matrices of each recurrent layer in turn, and whether they are columns.
+    fn tensors(&self) -> impl Iterator<Item = (&Tensor, bool)> {
+        self.layers.iter().flatten().flat_map(|layer| {
+            let matrices = layer.matrices.iter().map(|matrices| (matrices, false));
+            std::iter::once((&layer.columns, true)).chain(matrices)
+        })
     }
 
     fn layer(&self, layer: usize) -> Result<&LayerSlots> {
         let slots = self.layers.get(layer).and_then(Option::as_ref);
-        slots.ok_or_else(|| crate::Error::internal(format!("layer {layer} has no state")))
+        slots.ok_or_else(|| Error::internal(format!("layer {layer} has no state")))
+    }
+
+    fn matrices(&self, layer: usize) -> Result<&Tensor> {
+        let matrices = self.layer(layer)?.matrices.as_ref();
+        matrices.ok_or_else(|| Error::internal(format!("layer {layer} has no matrices")))
     }
 }
 
@@ -94,11 +102,6 @@ impl Place {
     /// A state in one slot.
     pub fn slot(slot: usize) -> Self {
         Place { columns: slot, matrices: slot }
-    }
-
-    /// The slots of [`Slots::tensors`].
-    fn slots(self) -> impl Iterator<Item = usize> {
-        [self.columns, self.matrices].into_iter().cycle()
     }
 }
 
@@ -149,6 +152,19 @@ impl Group {
         }
     }
 
+    /// The states of the group's sequences, of those in all slots. `slot`: the slot of one sequence's state.
+    fn gathered(&self, all: &Tensor, slot: impl Fn(Place) -> usize) -> Result<Tensor> {
+        let mut shape = all.shape();
+        let last = shape.len() - 1;
+        match &self.from {
+            From::One(place) => Ok(all.narrow(last, slot(*place) as i64, 1)?),
+            From::Each(index) => {
+                shape[last] = index.shape()[0];
+                Ok(rows(all)?.get_rows(index)?.reshape(&shape[..])?)
+            }
+        }
+    }
+
     /// The number of states that are kept of each sequence.
     pub fn states(&self) -> i64 {
         match self.to {
@@ -169,52 +185,60 @@ impl<'a> RunStates<'a> {
         RunStates { slots, groups }
     }
 
-    /// A layer's states before a group's tokens: columns [channels, taps - 1, sequences] and matrices [head, head, value
-    /// heads, sequences].
-    pub fn before(&self, layer: usize, group: &Group) -> Result<(Tensor, Tensor)> {
-        let LayerSlots { columns, matrices } = self.slots.layer(layer)?;
-        match &group.from {
-            From::One(place) => {
-                let one = |all: &Tensor, dim, slot: usize| all.narrow(dim, slot as i64, 1);
-                Ok((one(columns, 2, place.columns)?, one(matrices, 3, place.matrices)?))
-            }
-            From::Each(index) => {
-                let gathered = |all: &Tensor| -> Result<Tensor> {
-                    let mut shape = all.shape();
-                    let last = shape.len() - 1;
-                    let rows = rows(all)?.get_rows(index)?;
-                    shape[last] = index.shape()[0];
-                    Ok(rows.reshape(&shape[..])?)
-                };
-                Ok((gathered(columns)?, gathered(matrices)?))
-            }
+    /// The results of all groups, one after the other in this dimension.
+    pub fn of_groups(&self, dim: i64, result: impl Fn(&Group) -> Result<Tensor>) -> Result<Tensor> {
+        let mut all: Option<Tensor> = None;
+        for group in &self.groups {
+            let new = result(group)?;
+            all = Some(match all {
+                Some(before) => before.concat(&new, dim)?,
+                None => new,
+            });
         }
+        all.ok_or_else(|| Error::internal("a run without tokens"))
     }
 
-    /// The nodes that store a layer's states after a group's tokens. `read`: the columns that the convolution read,
-    /// [channels, taps - 1 + tokens, sequences]. `matrices`: second result of the delta rule.
-    pub fn after(&self, layer: usize, group: &Group, read: &Tensor, matrices: &Tensor) -> Result<[Tensor; 2]> {
-        let to = self.slots.layer(layer)?;
-        let (channels, taps_less_1) = (to.columns.shape()[0], to.columns.shape()[1]);
+    /// A layer's columns before a group's tokens: [channels, taps - 1, sequences].
+    pub fn columns(&self, layer: usize, group: &Group) -> Result<Tensor> {
+        group.gathered(&self.slots.layer(layer)?.columns, |place| place.columns)
+    }
+
+    /// A layer's matrices before a group's tokens: [rows, columns, heads, sequences].
+    pub fn matrices(&self, layer: usize, group: &Group) -> Result<Tensor> {
+        group.gathered(self.slots.matrices(layer)?, |place| place.matrices)
+    }
+
+    /// The node that stores a layer's columns after a group's tokens. `read`: the columns that the convolution read,
+    /// [channels, taps - 1 + tokens, sequences].
+    pub fn store_columns(&self, layer: usize, group: &Group, read: &Tensor) -> Result<Tensor> {
+        let to = &self.slots.layer(layer)?.columns;
+        let (channels, taps_less_1) = (to.shape()[0], to.shape()[1]);
         match &group.to {
             To::Slots { first, states } => {
                 // The windows of the last tokens overlap.
                 let column = read.strides()[1];
                 let skipped = usize::try_from(group.tokens - states + 1).unwrap_or(0) * column;
                 let columns = read.view([channels, taps_less_1, *states], &[column, column], skipped)?;
-                let columns = columns.cpy(&to.columns.narrow(2, *first as i64, *states)?)?;
-                Ok([columns, matrices.cpy(&to.matrices.narrow(3, *first as i64, *states)?)?])
+                Ok(columns.cpy(&to.narrow(2, *first as i64, *states)?)?)
             }
-            To::Each(index) => {
-                let columns = read.narrow(1, group.tokens, taps_less_1)?.cont()?;
-                let set = |all: &Tensor, new: &Tensor| -> Result<Tensor> {
-                    let all = rows(all)?;
-                    Ok(all.set_rows(&new.reshape([all.shape()[0], index.shape()[0]])?, index)?)
-                };
-                Ok([set(&to.columns, &columns)?, set(&to.matrices, matrices)?])
-            }
+            To::Each(index) => set(to, &read.narrow(1, group.tokens, taps_less_1)?.cont()?, index),
         }
     }
+
+    /// The node that stores a layer's matrices after a group's tokens: the second result of the operation.
+    pub fn store_matrices(&self, layer: usize, group: &Group, matrices: &Tensor) -> Result<Tensor> {
+        let to = self.slots.matrices(layer)?;
+        match &group.to {
+            To::Slots { first, states } => Ok(matrices.cpy(&to.narrow(3, *first as i64, *states)?)?),
+            To::Each(index) => set(to, matrices, index),
+        }
+    }
+}
+
+/// Stores states in the slots of an index.
+fn set(all: &Tensor, new: &Tensor, index: &Tensor) -> Result<Tensor> {
+    let all = rows(all)?;
+    Ok(all.set_rows(&new.reshape([all.shape()[0], index.shape()[0]])?, index)?)
 }
 
 /// A row for each slot.

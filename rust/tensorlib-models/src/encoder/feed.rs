@@ -2,10 +2,11 @@
 
 use super::layer::Run;
 use super::shape::{Activation, Experts, GateRows, Shape};
+use crate::experts::{product, sum, weighted};
 use crate::weights::Weights;
 use crate::{Error, Result};
 use tensorlib::nn::{Linear, Module};
-use tensorlib::{Attr, GluOptions, Tensor};
+use tensorlib::{GluOptions, Tensor};
 
 /// What makes the gate of the feed-forward block.
 enum Gate {
@@ -128,25 +129,14 @@ impl Mixture {
         let logits = self.router.forward(x, &run.pass)?;
         let ids = logits.top_k(used)?;
         // A column of single elements for each token, so that rows can be selected from it.
-        let shares = logits.soft_max()?.reshape([1, count, n])?.get_rows(&ids)?.reshape([1, used, n])?;
-        let hidden = activated(&self.product(&self.up, &x.reshape([width, 1, n])?, &ids)?, run.shape.activation)?;
-        let weighted = (&self.product(&self.down, &hidden, &ids)? * &shares)?;
-        let mut sum = weighted.narrow(1, 0, 1)?.cont()?;
-        for i in 1..used {
-            sum = (&sum + &weighted.narrow(1, i, 1)?)?;
-        }
-        let sum = sum.reshape([width, n])?;
+        let shares = logits.soft_max()?.reshape([1, count, n])?.get_rows(&ids)?.reshape([used, n])?;
+        let hidden =
+            activated(&product(&self.up, &x.reshape([width, 1, n])?, &ids, self.exact)?, run.shape.activation)?;
+        let results = product(&self.down, &hidden, &ids, self.exact)?;
+        let sum = sum(&weighted(&results, &shares)?)?;
         Ok(match &self.bias {
             Some(bias) => (&sum + bias)?,
             None => sum,
-        })
-    }
-
-    /// The product of each column of x and the matrix that its index selects.
-    fn product(&self, matrices: &Tensor, x: &Tensor, ids: &Tensor) -> Result<Tensor> {
-        Ok(match self.exact {
-            true => x.context().op("mul_mat_id", &[matrices, x, ids], &[("exact", Attr::Ints(vec![1]))])?,
-            false => matrices.mul_mat_id(x, ids)?,
         })
     }
 }

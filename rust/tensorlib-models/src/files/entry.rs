@@ -63,5 +63,6 @@ pub fn dims(shape: &[i64]) -> &[i64] {
 pub fn is_elementwise(name: &str) -> bool {
     name.ends_with(".bias")
         || name.ends_with("_norm.weight")
+        || [".ssm_a", ".ssm_d"].iter().any(|end| name.ends_with(end))
         || ["position_embd.weight", "token_types.weight", "attn_rel_b.weight"].contains(&name)
 }

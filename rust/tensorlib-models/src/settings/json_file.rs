@@ -32,9 +32,30 @@ pub(crate) fn read_text(path: &Path) -> Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Parses a text as JSON, with or without a byte order mark.
+/// Parses a text as JSON, with or without a byte order mark. Python also writes `Infinity`, `-Infinity` and `NaN`, which
+/// become texts.
 pub(crate) fn parse_json(text: &[u8]) -> serde_json::Result<Json> {
-    serde_json::from_slice(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text))
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    serde_json::from_slice(text).or_else(|e| serde_json::from_slice(&with_quotes(text)).map_err(|_| e))
+}
+
+/// A JSON text with quotes around numbers that JSON does not have.
+fn with_quotes(text: &[u8]) -> Vec<u8> {
+    const NUMBERS: [&[u8]; 3] = [b"-Infinity", b"Infinity", b"NaN"];
+    let (mut made, mut at, mut in_text) = (Vec::with_capacity(text.len()), 0, false);
+    while let Some(byte) = text.get(at) {
+        let number = NUMBERS.iter().find(|number| !in_text && text[at..].starts_with(number));
+        if let Some(number) = number {
+            made.extend([b"\"", *number, b"\""].concat());
+            at += number.len();
+            continue;
+        }
+        let escaped = usize::from(in_text && *byte == b'\\');
+        in_text ^= *byte == b'"';
+        made.extend(text[at..].iter().take(1 + escaped));
+        at += 1 + escaped;
+    }
+    made
 }
 
 /// Reads a JSON file if it exists.

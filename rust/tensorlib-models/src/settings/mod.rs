@@ -176,16 +176,33 @@ impl Settings {
 
     /// Counts for each of `n` layers: a list of at least as many, or one number for all.
     pub fn counts(&self, key: Key, n: i64) -> Result<Vec<i64>> {
+        self.wholes(key, n, 1)
+    }
+
+    /// Integers from `least` to 2^20 for each of `n` layers: a list of at least as many, or one number for all.
+    pub fn wholes(&self, key: Key, n: i64, least: i64) -> Result<Vec<i64>> {
         let length = usize::try_from(n).unwrap_or(0);
         let Some(Json::Array(list)) = self.find(key)? else { return Ok(vec![self.count(key)?; length]) };
-        let counts = list.iter().take(length).map(|value| value.as_i64().filter(|n| (1..=MAX_COUNT).contains(n)));
+        let counts = list.iter().take(length).map(|value| value.as_i64().filter(|n| (least..=MAX_COUNT).contains(n)));
         let counts: Option<Vec<i64>> = counts.collect();
         counts.filter(|counts| counts.len() == length).ok_or_else(|| {
-            self.refuse(
-                key,
-                format!("a whole number from 1 to {MAX_COUNT}, or one for each of the {n} layers, is valid"),
-            )
+            let one = format!("a whole number from {least} to {MAX_COUNT}");
+            self.refuse(key, format!("{one}, or one for each of the {n} layers, is valid"))
         })
+    }
+
+    /// [`Settings::wholes`] of which some layers have 0 and all others the same number, and that number.
+    pub fn zero_or_one_number(&self, key: Key, n: i64) -> Result<(Vec<i64>, i64)> {
+        let all = self.wholes(key, n, 0)?;
+        let mut others = all.iter().copied().filter(|n| *n > 0);
+        let first = others.next().unwrap_or(1);
+        match others.find(|n| *n != first) {
+            Some(other) => {
+                let what = format!("has {first} and {other}: 0 and one other number are supported");
+                Err(Error::unsupported(format!("{}: {what}", self.name(key))))
+            }
+            None => Ok((all, first)),
+        }
     }
 
     /// A required finite number.
@@ -252,6 +269,43 @@ impl Settings {
         let list: Option<Vec<String>> =
             value.as_array().and_then(|list| list.iter().map(|v| v.as_str().map(String::from)).collect());
         list.map(Some).ok_or_else(|| self.refuse(key, format!("is {}: texts are valid", shown(&value))))
+    }
+
+    /// Two numbers, which may be infinite.
+    pub fn limits_if(&self, key: Key) -> Result<Option<(f64, f64)>> {
+        let Some(value) = self.find(key)? else { return Ok(None) };
+        let number = |value: &Json| {
+            // Newer folders name such numbers in an object.
+            let text = value.as_str().or(value["__float__"].as_str());
+            value.as_f64().or(text.and_then(|text| text.parse().ok())).filter(|x: &f64| !x.is_nan())
+        };
+        let list: Option<Vec<f64>> = value.as_array().and_then(|list| list.iter().map(number).collect());
+        match list.as_deref() {
+            Some([least, most]) if least <= most => Ok(Some((*least, *most))),
+            _ => Err(self.refuse(key, format!("is {}: two numbers, the lower one first, are valid", shown(&value)))),
+        }
+    }
+
+    /// What a list of texts says of each of `n` layers, if it exists: one of these kinds.
+    pub fn kinds_of_layers<T: Clone>(&self, key: Key, n: i64, known: &[(&str, T)]) -> Result<Option<Vec<T>>> {
+        let Some(texts) = self.texts_if(key)? else { return Ok(None) };
+        if texts.len() as i64 != n {
+            return Err(self.refuse_length(key, texts.len(), n));
+        }
+        let kind = |text: &String| {
+            let found = known.iter().find(|(name, _)| name == text).map(|(_, kind)| kind.clone());
+            found.ok_or_else(|| {
+                let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+                let what = format!("has '{text}': {} are known", names.join(" and "));
+                Error::unsupported(format!("{}: {what}", self.name(key)))
+            })
+        };
+        texts.iter().map(kind).collect::<Result<_>>().map(Some)
+    }
+
+    /// An error about a list that has not one entry for each of `n` layers.
+    pub fn refuse_length(&self, key: Key, entries: usize, n: i64) -> Error {
+        self.refuse(key, format!("has {entries} entries: one for each of the {n} layers is valid"))
     }
 
     /// Whether a folder names a class that classifies whole texts; `None` if it names no class.

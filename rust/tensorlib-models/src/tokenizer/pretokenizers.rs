@@ -112,7 +112,10 @@ const RULES: &[Rule] = &[
     Rule {
         ignore_merges: true,
         bos: true,
-        ..Rule::new(&["llama-bpe", "llama3", "llama-v3", "falcon3", "pixtral"], &[Cut::Regex(LLAMA3)])
+        ..Rule::new(
+            &["llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "lfm2", "pixtral"],
+            &[Cut::Regex(LLAMA3)],
+        )
     },
     Rule::new(&["dbrx", "smaug-bpe", "chatglm-bpe"], &[Cut::Regex(LLAMA3)]),
     Rule { ignore_merges: true, ..Rule::new(&["glm4"], &[Cut::Regex(LLAMA3)]) },

@@ -214,6 +214,7 @@ fn adapter_names(model: &HubNames) -> HubNames {
                 of: Box::new(move |i| of(i).iter().map(|name| theirs(name)).collect()),
                 fused: Vec::new(),
                 half: None,
+                transposed: false,
             }),
         }
     };

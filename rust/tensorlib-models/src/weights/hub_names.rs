@@ -27,6 +27,8 @@ pub struct Stack {
     pub fused: Vec<String>,
     /// In a fused tensor, which half of each matrix's rows.
     pub half: Option<u64>,
+    /// The rows of each matrix of a fused tensor belong to its inputs.
+    pub transposed: bool,
 }
 
 /// An architecture's names in hub folders.

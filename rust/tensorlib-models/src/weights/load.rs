@@ -1,7 +1,7 @@
 //! Loads the values of leafs: converted, scaled, or as they are stored.
 
 use super::scales::Scales;
-use super::segments::{expert_names, Segment};
+use super::segments::{expert_names, Segment, Transposed};
 use super::{check, Files, Weights};
 use crate::files::{pieces, Entry, SafeSet};
 use crate::{Error, Result};
@@ -119,7 +119,7 @@ impl Weights {
         let mut at = 0;
         for (Segment { entry, first, elements, transposed }, scales) in segments.iter().zip(&scales) {
             let row = entry.row().max(1);
-            if let Some(size) = transposed {
+            if let Some(Transposed { size, half }) = transposed {
                 let matrices = usize::try_from(elements / size.max(&1)).unwrap_or(0);
                 for piece in pieces(*elements, row, matrices, usize::try_from(*size).unwrap_or(usize::MAX)) {
                     let mut values = self.values(set, entry, &piece)?;
@@ -127,7 +127,12 @@ impl Weights {
                         scales.apply(piece.start, &mut values);
                     }
                     let inputs = values.len() / row;
-                    let turned: Vec<f32> = (0..values.len()).map(|i| values[i % inputs * row + i / inputs]).collect();
+                    let all = match half {
+                        None => 0..values.len(),
+                        Some(0) => 0..values.len() / 2,
+                        Some(_) => values.len() / 2..values.len(),
+                    };
+                    let turned: Vec<f32> = all.map(|i| values[i % inputs * row + i / inputs]).collect();
                     let bytes = self.part_bytes(name, dtype, &turned, inputs)?;
                     leaf.write_bytes(at, &bytes)?;
                     at += bytes.len();
@@ -156,7 +161,7 @@ impl Weights {
     }
 
     /// The scales of an entry, if the folder has any.
-    fn scales(&self, set: &SafeSet, entry: &Entry) -> Result<Option<Scales>> {
+    pub(super) fn scales(&self, set: &SafeSet, entry: &Entry) -> Result<Option<Scales>> {
         let Files::Hub { entries, names, .. } = &self.files else { return Ok(None) };
         let find = |name: &str| entries.get(name).map(|i| &set.entries()[*i]);
         let found = Scales::find(set, entry, find, names.quantization)?;
@@ -166,13 +171,13 @@ impl Weights {
         }))
     }
 
-    fn values(&self, set: &SafeSet, entry: &Entry, piece: &crate::files::Piece) -> Result<Vec<f32>> {
+    pub(super) fn values(&self, set: &SafeSet, entry: &Entry, piece: &crate::files::Piece) -> Result<Vec<f32>> {
         let n = usize::try_from(entry.stored.nbytes(piece.n as u64)).unwrap_or(usize::MAX);
         entry.stored.decode(&set.read(entry, entry.stored.nbytes(piece.start), n)?)
     }
 
     /// Encodes on the host, because the leaf may be on a device.
-    fn part_bytes(&self, name: &str, dtype: DType, values: &[f32], row: usize) -> Result<Vec<u8>> {
+    pub(super) fn part_bytes(&self, name: &str, dtype: DType, values: &[f32], row: usize) -> Result<Vec<u8>> {
         check_range(name, dtype, values)?;
         if self.devices.part(name).device() == "cpu" {
             return Ok(self.devices.part(name).quantize(dtype, values, row, None)?);

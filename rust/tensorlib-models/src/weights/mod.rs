@@ -2,17 +2,21 @@
 
 mod adapter;
 mod device_map;
+mod heads;
 mod hub_names;
 mod layers;
 mod left;
 mod load;
 mod scales;
 mod segments;
+mod ternary;
 
 pub use adapter::Adapter;
 pub use device_map::{DeviceMap, Rows};
+pub use heads::HeadRows;
 pub use hub_names::{HubName, HubNames, Stack};
 pub use scales::Quantization;
+pub use ternary::Ternary;
 
 use crate::files::{dims, is_elementwise, nbytes, SafeSet, Source};
 use crate::placement::Placed;
@@ -168,7 +172,7 @@ impl Weights {
             return Err(Error::unsupported(format!("tensor '{name}': rows of it alone are read from GGUF files")));
         };
         let Some(info) = file.tensor_info(name) else {
-            return Err(Error::format(format!("tensor '{name}' is missing: {shape:?} is expected")));
+            return Err(self.missing(name, shape));
         };
         check(name, &info.shape, info.dtype.name(), shape)?;
         self.taken.borrow_mut().insert(name.to_string());
@@ -203,10 +207,12 @@ impl Weights {
 
     /// The tensor of this name and shape; fails if it is missing.
     pub fn get(&self, name: &str, shape: &[i64]) -> Result<Tensor> {
-        self.find(name, shape)?.ok_or_else(|| {
-            let there = self.called(name);
-            Error::format(format!("tensor '{there}' is missing: {shape:?} is expected"))
-        })
+        self.find(name, shape)?.ok_or_else(|| self.missing(name, shape))
+    }
+
+    /// An error about a tensor that the files do not have.
+    fn missing(&self, name: &str, shape: &[i64]) -> Error {
+        Error::format(format!("tensor '{}' is missing: {shape:?} is expected", self.called(name)))
     }
 
     /// The tensor of this name and shape, if it exists.
@@ -223,6 +229,10 @@ impl Weights {
                 }
             }
             Files::Hub { set, entries, names } => {
+                if let Some(leaf) = self.find_ternary(name, shape)? {
+                    self.keep(name, self.devices.device(name), &leaf);
+                    return Ok(Some(leaf));
+                }
                 let find = |name: &str| entries.get(name).map(|i| &set.entries()[*i]);
                 let segments = segments::of((names.of)(name), find, shape)?;
                 if segments.is_empty() {
@@ -247,12 +257,16 @@ impl Weights {
         self.taken.borrow_mut().insert(self.called(name));
     }
 
-    /// Leaves out the tensors of a GGUF file whose names begin like this.
-    pub fn leave_all(&self, prefix: &str) {
-        if let Files::Gguf(file) = &self.files {
-            let names = file.tensors().map(|tensor| tensor.name.to_string());
-            self.taken.borrow_mut().extend(names.filter(|name| name.starts_with(prefix)));
-        }
+    /// Leaves out the tensors of a layer.
+    pub fn leave_layer(&self, layer: i64) {
+        let (prefix, inside) = (format!("blk.{layer}."), format!("layers.{layer}."));
+        let is_of_layer = |name: &String| match self.is_hub() {
+            true => name.contains(&inside),
+            false => name.starts_with(&prefix),
+        };
+        let names = self.left().into_iter().filter(is_of_layer);
+        let names: Vec<String> = names.collect();
+        self.taken.borrow_mut().extend(names);
     }
 
     /// The tensors of the files that were not asked for.

@@ -1,11 +1,12 @@
 //! 8-bit weights in folders, whose values are multiplied by scales in separate tensors.
 
+use super::Ternary;
 use crate::files::{pieces, scale_of, Entry, SafeSet, Stored};
 use crate::settings::{shown, Key, Settings};
 use crate::{Error, Result};
 use serde_json::Value as Json;
 
-const QUANTIZATION: Key = Key("", "quantization_config");
+pub(super) const QUANTIZATION: Key = Key("", "quantization_config");
 
 /// How config.json describes the storage of weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -14,6 +15,8 @@ pub struct Quantization {
     expected: bool,
     /// Rows and columns of the blocks with a scale each, if scales apply to blocks.
     block: Option<[i64; 2]>,
+    /// How matrices of layers have three values.
+    pub ternary: Option<Ternary>,
 }
 
 impl Quantization {
@@ -39,10 +42,14 @@ impl Quantization {
                 }
             }
             Some("modelopt") if config["quant_algo"] == "FP8" => {}
+            Some("bitnet") => {
+                return Ok(Quantization { ternary: Some(Ternary::read(&config, settings)?), ..Self::default() })
+            }
             _ => return unsupported("quant_method", &config["quant_method"]),
         }
         let size = |i: usize| config["weight_block_size"][i].as_i64().filter(|n| *n > 0);
-        Ok(Quantization { expected: true, block: size(0).zip(size(1)).map(|(rows, columns)| [rows, columns]) })
+        let block = size(0).zip(size(1)).map(|(rows, columns)| [rows, columns]);
+        Ok(Quantization { expected: true, block, ternary: None })
     }
 }
 

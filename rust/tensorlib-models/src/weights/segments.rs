@@ -10,8 +10,17 @@ pub struct Segment<'a> {
     pub entry: &'a Entry,
     pub first: u64,
     pub elements: u64,
-    /// The elements of each matrix to be transposed.
-    pub transposed: Option<u64>,
+    /// How matrices are transposed.
+    pub transposed: Option<Transposed>,
+}
+
+/// Matrices that are transposed.
+#[derive(Clone, Copy, Debug)]
+pub struct Transposed {
+    /// The elements of each.
+    pub size: u64,
+    /// Which half of the transposed rows is used, if not all are.
+    pub half: Option<u64>,
 }
 
 impl<'a> Segment<'a> {
@@ -60,11 +69,17 @@ fn rows_of_all<'a>(entry: &'a Entry, transposed: bool, shape: &[i64]) -> Result<
     let stored = if transposed { [outputs, inputs * experts] } else { [inputs, outputs * experts] };
     check(&entry.name, &entry.shape, entry.type_name.clone(), &stored)?;
     let size = u64::try_from(inputs * outputs).unwrap_or(0);
-    Ok(vec![Segment { transposed: transposed.then_some(size), ..Segment::whole(entry) }])
+    Ok(vec![Segment { transposed: transposed.then_some(Transposed { size, half: None }), ..Segment::whole(entry) }])
 }
 
 /// The rows of each matrix of a fused stack: in each matrix the gates' rows come first, then the others.
 fn halves<'a>(entry: &'a Entry, stack: &Stack, shape: &[i64]) -> Result<Vec<Segment<'a>>> {
+    if let (true, [inputs, outputs, experts]) = (stack.transposed, shape) {
+        let outputs = outputs * if stack.half.is_some() { 2 } else { 1 };
+        check(&entry.name, &entry.shape, entry.type_name.clone(), &[outputs, *inputs, *experts])?;
+        let size = u64::try_from(inputs * outputs).unwrap_or(0);
+        return Ok(vec![Segment { transposed: Some(Transposed { size, half: stack.half }), ..Segment::whole(entry) }]);
+    }
     let Some(half) = stack.half else {
         check(&entry.name, &entry.shape, entry.type_name.clone(), shape)?;
         return Ok(vec![Segment::whole(entry)]);

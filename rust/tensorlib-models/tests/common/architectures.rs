@@ -1,8 +1,8 @@
 //! A tiny model of each architecture, with its settings in both kinds of files.
 
 use super::decoder::{frequencies, Delta, Gate, Route, Spec};
-use super::families;
 use super::tiny::{vocabulary, Random, Tensors};
+use super::{families, hybrids, mixtures};
 use std::f64::consts::PI;
 use std::path::Path;
 use tensorlib::{Array, DType, Value};
@@ -77,6 +77,20 @@ impl Model {
                 text.config()
             );
         }
+        if kind == "llama4" {
+            let text = Model { hub: Some(("llama4_text", extra)), spec: s.clone(), ..Model::nameless() };
+            return format!(
+                r#"{{"model_type": "llama4", "boi_token_index": 5, "vision_config": {{"model_type": "llama4_vision_model"}}, "text_config": {}}}"#,
+                text.config()
+            );
+        }
+        if kind == "mamba2" {
+            return format!(
+                r#"{{"model_type": "mamba2", "num_hidden_layers": {}, "hidden_size": {}, "layer_norm_epsilon": {:e}, "vocab_size": {},
+"tie_word_embeddings": {}{extra}}}"#,
+                s.layers, s.width, s.eps, s.vocabulary, s.tied
+            );
+        }
         if kind == "gemma3" {
             // A multimodal model; the text model leaves out the same settings as the published models.
             return format!(
@@ -119,6 +133,12 @@ impl Model {
             }
         }
         let tensors = &numbers;
+        let fused = if self.name.ends_with("with pictures") && kind == "llama4" {
+            tensors.with_fused_experts()
+        } else {
+            tensors.clone()
+        };
+        let tensors = &if self.spec.mamba.is_some() { hybrids::as_folder(&fused) } else { fused };
         let stored = self.spec.delta.map_or_else(|| tensors.clone(), |delta| in_groups(tensors, delta));
         stored.write_safetensors(path, |name, expert| self.hub_name(name, expert), less_one);
     }
@@ -132,7 +152,9 @@ impl Model {
         let name = self.text_name(kind, name, expert);
         // Older and newer folders use two spellings.
         match self.name {
-            "gemma3 with pictures" | "mistral3 with pictures" => format!("language_model.{name}"),
+            "gemma3 with pictures" | "mistral3 with pictures" | "llama4 with pictures" => {
+                format!("language_model.{name}")
+            }
             "gemma3 with pictures, newer" | "qwen35moe with pictures" => {
                 name.replace("model.", "model.language_model.")
             }
@@ -141,9 +163,13 @@ impl Model {
     }
 
     fn text_name(&self, kind: &str, name: &str, expert: Option<usize>) -> String {
+        if let Some(name) = hybrids::whole_name(kind, name) {
+            return name;
+        }
         match name {
             "token_embd.weight" => return "model.embed_tokens.weight".into(),
             "output_norm.weight" => return "model.norm.weight".into(),
+            "token_embd_norm.weight" => return "model.embedding_norm.weight".into(),
             "output_norm.bias" => return "model.norm.bias".into(),
             "output.weight" => return "lm_head.weight".into(),
             "output.bias" => return "lm_head.bias".into(),
@@ -155,6 +181,14 @@ impl Model {
         }
         let (layer, rest) = name.strip_prefix("blk.").unwrap().split_once('.').unwrap();
         match rest {
+            "exp_probs_b.bias" if kind.starts_with("deepseek") => {
+                return format!("model.layers.{layer}.mlp.gate.e_score_correction_bias");
+            }
+            "exp_probs_b.bias" if kind.starts_with("lfm2") => {
+                return format!("model.layers.{layer}.feed_forward.expert_bias");
+            }
+            "ffn_gate_up_fused" => return format!("model.layers.{layer}.feed_forward.experts.gate_up_proj"),
+            "ffn_down_fused" => return format!("model.layers.{layer}.feed_forward.experts.down_proj"),
             "ssm_a" => return format!("model.layers.{layer}.linear_attn.A_log"),
             "ssm_dt.bias" => return format!("model.layers.{layer}.linear_attn.dt_bias"),
             "layer_output_scale.weight" => return format!("model.layers.{layer}.layer_scalar"),
@@ -166,7 +200,8 @@ impl Model {
             return format!("model.layers.{layer}.mlp.act_fn.{number}");
         }
         let (part, end) = rest.rsplit_once('.').unwrap();
-        if let Some(own) = families::part_name(kind, part, expert) {
+        let own = families::part_name(kind, part, expert).or_else(|| hybrids::part_name(kind, part, expert));
+        if let Some(own) = own.or_else(|| mixtures::part_name(kind, part, expert)) {
             return format!("model.layers.{layer}.{own}.{end}");
         }
         let gemma = kind.starts_with("gemma");
@@ -316,6 +351,8 @@ pub fn all() -> Vec<Model> {
         phis(),
         vec![gpt_oss()],
         families::all(),
+        hybrids::all(),
+        mixtures::all(),
     ];
     families.into_iter().flatten().collect()
 }

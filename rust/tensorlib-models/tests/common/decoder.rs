@@ -1,6 +1,8 @@
 //! A decoder in double precision, written for readability: no cache, one token after the other.
 
+use super::latent::Latent;
 use super::math::*;
+use super::recurrences::{Mamba, ShortConvolution};
 use super::tiny::{Random, Tensors};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -31,6 +33,23 @@ pub enum Route {
     Normalised,
     Plain,
     OfUsed,
+    Chosen(Choice),
+}
+
+/// How scores of experts choose some of them, and make their shares.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Choice {
+    /// Scores are sigmoids, otherwise a softmax.
+    pub sigmoid: bool,
+    /// The choice adds `exp_probs_b.bias`.
+    pub biased: bool,
+    /// Added to the sum by which the scores are divided.
+    pub normalised: Option<f64>,
+    pub scale: f64,
+    /// Groups of experts, how many are used, and of how many best scores a group's is the sum.
+    pub groups: Option<(usize, usize, usize)>,
+    /// Shares multiply the experts' inputs.
+    pub weighs_inputs: bool,
 }
 
 /// Layers with a state that changes by the gated delta rule.
@@ -77,10 +96,14 @@ pub struct Spec {
     /// How many pairs turn, if GGUF files say so by factors of frequencies.
     pub turning_pairs: Option<usize>,
     pub window: Option<(usize, OfLayer)>,
+    /// The windows are chunks.
+    pub chunks: bool,
     /// Which layers rotate queries and keys.
     pub rotated: OfLayer,
     /// How much queries grow, and after how many positions each.
     pub temperature: Option<(f64, usize)>,
+    /// Only in layers that do not rotate, and counted from 1.
+    pub unrotated_temperature: bool,
     pub attention_scale: f64,
     pub attention_cap: f64,
     pub final_cap: f64,
@@ -106,9 +129,24 @@ pub struct Spec {
     pub gated: bool,
     /// The number of experts, how many are used, and the elements in between.
     pub experts: Option<(usize, usize, usize, Route)>,
-    /// The neurons of an expert that all tokens use.
+    /// The neurons of an expert that all tokens use, and whether its result has a gate.
     pub shared: Option<usize>,
+    pub shared_gate: bool,
+    /// The first layers, as many as this, have no experts.
+    pub dense_layers: usize,
+    /// The other layers that have experts.
+    pub expert_layers: OfLayer,
+    pub latent: Option<Latent>,
     pub delta: Option<Delta>,
+    pub short_convolution: Option<ShortConvolution>,
+    /// Layers may have these next to attention.
+    pub mamba: Option<Mamba>,
+    pub attention_layers: OfLayer,
+    pub ffn_layers: OfLayer,
+    /// The factors of attention's input, of its result and of keys, of gates, and of the feed-forward block's result.
+    pub attention_factors: [f64; 2],
+    pub key_factor: f64,
+    pub ffn_factors: [f64; 2],
     /// The matrix of a head's queries also makes gates of its results.
     pub gated_attention: bool,
     pub fused: bool,
@@ -118,6 +156,8 @@ pub struct Spec {
     pub head_norms: bool,
     /// They come after the rotation.
     pub late_head_norms: bool,
+    /// Norms of heads without weights, after the rotation, in layers that rotate.
+    pub plain_norms: bool,
     /// Norms of all heads together.
     pub whole_norms: bool,
     /// A norm of each head.
@@ -132,7 +172,10 @@ pub struct Spec {
     /// The stored numbers of each layer's xIELU: alpha_n, alpha_p, beta and eps.
     pub xielu: Option<fn(usize) -> [f32; 4]>,
     pub sinks: bool,
+    /// Norms of what attention gives and of neurons, before the last matrix.
+    pub inner_norms: bool,
     pub ffn_norm: &'static str,
+    pub output_norm: &'static str,
     pub tied: bool,
     pub left: Left,
     /// The values that feed() has observed: layer, activated gates, products.
@@ -157,8 +200,10 @@ impl Spec {
             magnitude: 1.0,
             turning_pairs: None,
             window: None,
+            chunks: false,
             rotated: |_| true,
             temperature: None,
+            unrotated_temperature: false,
             attention_scale: 0.25,
             attention_cap: 0.0,
             final_cap: 0.0,
@@ -177,7 +222,18 @@ impl Spec {
             gated: true,
             experts: None,
             shared: None,
+            shared_gate: true,
+            dense_layers: 0,
+            expert_layers: |_| true,
+            latent: None,
             delta: None,
+            short_convolution: None,
+            mamba: None,
+            attention_layers: |_| true,
+            ffn_layers: |_| true,
+            attention_factors: [1.0; 2],
+            key_factor: 1.0,
+            ffn_factors: [1.0; 2],
             gated_attention: false,
             fused: false,
             fused_ffn: false,
@@ -185,6 +241,7 @@ impl Spec {
             all_biases: false,
             head_norms: false,
             late_head_norms: false,
+            plain_norms: false,
             whole_norms: false,
             own_norms: false,
             pre_norms: true,
@@ -194,7 +251,9 @@ impl Spec {
             norm_biases: false,
             xielu: None,
             sinks: false,
+            inner_norms: false,
             ffn_norm: "ffn_norm",
+            output_norm: "output_norm",
             tied: false,
             left: Left::None,
             seen: RefCell::default(),
@@ -272,6 +331,12 @@ impl Spec {
                     matrix(&name("ssm_beta"), &[w, heads]);
                 }
                 matrix(&name("ssm_out"), &[values, w]);
+            } else if self.short_convolution_of(i).is_some() {
+                matrix(&name("shortconv.in_proj"), &[w, 3 * w]);
+                matrix(&name("shortconv.out_proj"), &[w, w]);
+            } else if !(self.attention_layers)(i) {
+            } else if let Some(latent) = self.latent {
+                self.latent_matrices(latent).iter().for_each(|(part, shape)| matrix(&name(part), shape));
             } else if self.fused {
                 matrix(&name("attn_qkv"), &[w, q + 2 * kv]);
                 matrix(&name("attn_output"), &[q, w]);
@@ -285,12 +350,15 @@ impl Spec {
                 }
                 matrix(&name("attn_output"), &[q, w]);
             }
+            if let Some(mamba) = self.mamba_of(i) {
+                self.mamba_matrices(mamba).iter().for_each(|(part, shape)| matrix(&name(part), shape));
+            }
             if self.mixed {
                 matrix(&name("ffn_gate"), &[w, f]);
                 matrix(&name("ffn_up"), &[w, f]);
                 matrix(&name("ffn_down"), &[f, w]);
             }
-            if let Some((count, _, f, _)) = self.experts {
+            if let Some((count, _, f, _)) = self.experts_of(i) {
                 let (count, f) = (count as i64, f as i64);
                 matrix(&name("ffn_gate_inp"), &[w, count]);
                 matrix(&name("ffn_gate_exps"), &[w, f, count]);
@@ -300,8 +368,11 @@ impl Spec {
                     matrix(&name("ffn_gate_shexp"), &[w, f as i64]);
                     matrix(&name("ffn_up_shexp"), &[w, f as i64]);
                     matrix(&name("ffn_down_shexp"), &[f as i64, w]);
-                    matrix(&name("ffn_gate_inp_shexp"), &[w]);
+                    if self.shared_gate {
+                        matrix(&name("ffn_gate_inp_shexp"), &[w]);
+                    }
                 }
+            } else if !(self.ffn_layers)(i) {
             } else if self.fused_ffn {
                 matrix(&name("ffn_up"), &[w, 2 * f]);
                 matrix(&name("ffn_down"), &[f, w]);
@@ -323,7 +394,7 @@ impl Spec {
         }
         let mut vector =
             |name: String, shape: &[i64], center: f64| t.add(random, &name, shape, center, 0.3, DType::F32);
-        vector("output_norm.weight".into(), &[w], 1.0);
+        vector(format!("{}.weight", self.output_norm), &[w], 1.0);
         if self.norm_biases {
             vector("output_norm.bias".into(), &[w], 0.0);
         }
@@ -349,7 +420,7 @@ impl Spec {
             if self.pre_norms {
                 vector(name("attn_norm.weight"), &[w], 1.0);
             }
-            if self.pre_norms && !self.parallel {
+            if self.pre_norms && !self.parallel && (self.ffn_layers)(i) && self.mixes(i) {
                 vector(name(&format!("{}.weight", self.ffn_norm)), &[w], 1.0);
             }
             if self.norm_biases {
@@ -364,6 +435,7 @@ impl Spec {
                 vector(name("ssm_dt.bias"), &[heads], 0.5);
                 vector(name("ssm_a"), &[heads], -0.8);
                 vector(name("ssm_norm.weight"), &[head], 1.0);
+            } else if self.short_convolution_of(i).is_some() {
             } else if self.whole_norms {
                 vector(name("attn_q_norm.weight"), &[q], 1.0);
                 vector(name("attn_k_norm.weight"), &[kv], 1.0);
@@ -400,8 +472,26 @@ impl Spec {
                 vector(name("ffn_up_exps.bias"), &[f, count], 0.0);
                 vector(name("ffn_down_exps.bias"), &[w, count], 0.0);
             }
+            if self.inner_norms {
+                vector(name("attn_sub_norm.weight"), &[q], 1.0);
+                vector(name("ffn_sub_norm.weight"), &[self.ffn as i64], 1.0);
+            }
             if self.sinks {
                 vector(name("attn_sinks.weight"), &[self.heads as i64], 0.0);
+            }
+            if let Some((count, _, _, Route::Chosen(Choice { biased: true, .. }))) = self.experts_of(i) {
+                vector(name("exp_probs_b.bias"), &[count as i64], 0.0);
+            }
+        }
+        for i in 0..self.layers {
+            if let Some(of) = self.short_convolution_of(i) {
+                self.add_short_convolution(random, t, i, of);
+            }
+            if let Some(latent) = self.latent {
+                self.add_latent_norms(random, t, i, latent);
+            }
+            if let Some(mamba) = self.mamba_of(i) {
+                self.add_mamba(random, t, i, mamba);
             }
         }
     }
@@ -420,14 +510,25 @@ impl Spec {
             let before = |part: &str, x: &Row| if self.pre_norms { self.norm(t, &name(part), x) } else { x.clone() };
             let after = |part: &str, x: Row| if self.post_norms { self.norm(t, &name(part), &x) } else { x };
             let inputs: Vec<Row> = xs.iter().map(|x| before("attn_norm", x)).collect();
-            let attended = match self.delta_of(i) {
-                Some(delta) => self.recurrence(t, i, delta, &inputs),
-                None => self.attention(t, i, &inputs, &mut kept),
+            let mut attended = match (self.delta_of(i), self.short_convolution_of(i)) {
+                _ if !(self.attention_layers)(i) => vec![vec![0.0; self.width]; xs.len()],
+                (Some(delta), _) => self.recurrence(t, i, delta, &inputs),
+                (_, Some(_)) => self.convolve(t, i, &inputs),
+                _ if self.latent.is_some() => self.latent_attention(t, i, self.latent.unwrap(), &inputs),
+                _ => self.attention(t, i, &inputs, &mut kept),
             };
+            if let Some(mamba) = self.mamba_of(i) {
+                let scanned = self.scan(t, i, mamba, &inputs);
+                attended.iter_mut().zip(scanned).for_each(|(a, s)| *a = sum(a, &s));
+            }
             for (((x, a), input), vectors) in xs.iter_mut().zip(attended).zip(inputs).zip(&vectors) {
                 *x = sum(x, &scaled(&after("post_attention_norm", a), self.residual_scale));
-                let input = if self.parallel { input } else { before(self.ffn_norm, x) };
-                let f = match self.experts {
+                if !(self.ffn_layers)(i) {
+                    continue;
+                }
+                let ffn_norm = if self.mixes(i) { self.ffn_norm } else { "attn_norm" };
+                let input = if self.parallel { input } else { before(ffn_norm, x) };
+                let f = match self.experts_of(i) {
                     Some(_) if self.mixed => self.both_blocks(t, i, x, &input),
                     Some(_) => self.mixture(t, i, &input, &input),
                     None => self.feed(t, i, &input),
@@ -445,7 +546,7 @@ impl Spec {
         }
         let output = t.find("output.weight").unwrap_or_else(|| t.get("token_embd.weight"));
         let last = |x: &Row| {
-            let logits = product(output, &self.norm(t, "output_norm", x));
+            let logits = product(output, &self.norm(t, self.output_norm, x));
             logits.into_iter().map(|x| capped(x * self.logit_scale, self.final_cap)).collect()
         };
         xs.iter().map(last).collect()
@@ -482,6 +583,15 @@ impl Spec {
             true => layer_norm(x, weight, bias, self.eps),
             false => rms_norm(x, weight, self.eps),
         }
+    }
+
+    /// Whether a layer has attention or a state.
+    fn mixes(&self, layer: usize) -> bool {
+        (self.attention_layers)(layer) || self.mamba_of(layer).is_some()
+    }
+
+    fn experts_of(&self, layer: usize) -> Option<(usize, usize, usize, Route)> {
+        self.experts.filter(|_| layer >= self.dense_layers && (self.expert_layers)(layer))
     }
 
     fn delta_of(&self, layer: usize) -> Option<Delta> {
@@ -542,7 +652,7 @@ impl Spec {
         outs
     }
 
-    fn linear(&self, t: &Tensors, name: &str, x: &[f64]) -> Row {
+    pub fn linear(&self, t: &Tensors, name: &str, x: &[f64]) -> Row {
         let y = product(t.get(&format!("{name}.weight")), x);
         t.find(&format!("{name}.bias")).map_or_else(|| y.clone(), |bias| sum(&y, bias))
     }
@@ -554,6 +664,7 @@ impl Spec {
         let windowed = self.window.filter(|(_, of)| of(layer)).map(|(keys, _)| keys);
         let (mut qs, mut ks, mut vs, mut gates) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (position, x) in xs.iter().enumerate() {
+            let x = &scaled(x, self.attention_factors[0]);
             let (q, k, v) = if self.fused {
                 let all = self.linear(t, &name("attn_qkv"), x);
                 (all[..q_n].to_vec(), all[q_n..q_n + kv_n].to_vec(), all[q_n + kv_n..].to_vec())
@@ -597,16 +708,17 @@ impl Spec {
                 };
                 let placed = |(h, x): (usize, &[f64])| match self.late_head_norms {
                     true => normed(h, &rotated(x)),
+                    false if self.plain_norms && (self.rotated)(layer) => {
+                        rms_norm(&rotated(x), &vec![1.0; head], self.eps)
+                    }
                     false => rotated(&normed(h, x)),
                 };
                 heads.chunks(head).enumerate().map(placed).collect()
             };
-            let factor = self.temperature.map_or(1.0, |(growth, tokens)| {
-                let periods = position / tokens;
-                1.0 + growth * (1.0 + periods as f64).ln()
-            });
+            let grows = !self.unrotated_temperature || !(self.rotated)(layer);
+            let factor = if grows { self.temperature_at(position) } else { 1.0 };
             qs.push(turn(q, "attn_q_norm").iter().map(|q| scaled(q, factor)).collect::<Vec<Row>>());
-            ks.push(turn(k, "attn_k_norm"));
+            ks.push(turn(scaled(&k, self.key_factor), "attn_k_norm"));
             let value = |v: &[f64]| match self.value_norms {
                 true => rms_norm(v, &vec![1.0; v.len()], self.eps),
                 false => v.to_vec(),
@@ -619,7 +731,8 @@ impl Spec {
         let (ks, vs) = &kept[&self.source_of(layer)];
         let mut outs = Vec::new();
         for (i, q) in qs.iter().enumerate() {
-            let first = windowed.map_or(0, |keys| (i + 1).saturating_sub(keys));
+            let of_window = |keys: usize| if self.chunks { i / keys * keys } else { (i + 1).saturating_sub(keys) };
+            let first = windowed.map_or(0, of_window);
             let mut all = Vec::new();
             for (h, q) in q.iter().enumerate() {
                 let kv = h / (self.heads / kv_heads);
@@ -632,13 +745,22 @@ impl Spec {
                 }
             }
             all.iter_mut().zip(&gates[i]).for_each(|(a, g): (&mut f64, &f64)| *a /= 1.0 + (-g).exp());
-            outs.push(self.linear(t, &name("attn_output"), &all));
+            if self.inner_norms {
+                all = rms_norm(&all, t.get(&name("attn_sub_norm.weight")), self.eps);
+            }
+            outs.push(scaled(&self.linear(t, &name("attn_output"), &all), self.attention_factors[1]));
         }
         outs
     }
 
+    /// The factor of a query at this position.
+    pub fn temperature_at(&self, position: usize) -> f64 {
+        let position = position + usize::from(self.unrotated_temperature);
+        self.temperature.map_or(1.0, |(growth, tokens)| 1.0 + growth * (1.0 + (position / tokens) as f64).ln())
+    }
+
     /// Rotates pairs by the position's angles.
-    fn turned(&self, x: &[f64], position: usize, frequencies: &[f64]) -> Row {
+    pub fn turned(&self, x: &[f64], position: usize, frequencies: &[f64]) -> Row {
         let (mut y, half) = (x.to_vec(), frequencies.len());
         for (k, frequency) in frequencies.iter().enumerate() {
             let (a, b) = if self.neox { (k, k + half) } else { (2 * k, 2 * k + 1) };
@@ -675,7 +797,7 @@ impl Spec {
         }
         let (gate, up) = match self.fused_ffn {
             true => (up[..self.ffn].to_vec(), up[self.ffn..].to_vec()),
-            false => (self.linear(t, &name("ffn_gate"), x), up),
+            false => (scaled(&self.linear(t, &name("ffn_gate"), x), self.ffn_factors[0]), up),
         };
         let mut hidden = self.activated(&gate, &up);
         if self.gate != Gate::Oai {
@@ -688,8 +810,11 @@ impl Spec {
             hidden.iter_mut().zip(tested).filter(|(_, s)| s.abs() < threshold).for_each(|(h, _)| *h = 0.0);
             self.seen.borrow_mut().push((layer, gates.clone(), hidden.clone()));
         }
+        if self.inner_norms {
+            hidden = rms_norm(&hidden, t.get(&name("ffn_sub_norm.weight")), self.eps);
+        }
         let Some(down_t) = t.find(&name("ffn_down_t.weight")) else {
-            return self.linear(t, &name("ffn_down"), &hidden);
+            return scaled(&self.linear(t, &name("ffn_down"), &hidden), self.ffn_factors[1]);
         };
         let mut out = vec![0.0; self.width];
         for (h, row) in hidden.iter().zip(down_t.chunks(self.width)) {
@@ -702,11 +827,28 @@ impl Spec {
         let (count, used, f, route) = self.experts.unwrap();
         let name = |part: &str| format!("blk.{layer}.{part}");
         let logits = self.linear(t, &name("ffn_gate_inp"), routed);
-        let mut order: Vec<usize> = (0..count).collect();
-        order.sort_by(|a, b| logits[*b].total_cmp(&logits[*a]));
-        order.truncate(used);
         let of_all = softmax(&logits, None);
-        let total: f64 = order.iter().map(|e| of_all[*e]).sum();
+        let scores: Row = match route {
+            Route::Chosen(Choice { sigmoid: true, .. }) => logits.iter().map(|x| 1.0 / (1.0 + (-x).exp())).collect(),
+            _ => of_all.clone(),
+        };
+        let bias = t.find(&name("exp_probs_b.bias"));
+        let chosen_by: Row = scores.iter().enumerate().map(|(e, s)| s + bias.map_or(0.0, |bias| bias[e])).collect();
+        let mut order: Vec<usize> = (0..count).collect();
+        if let Route::Chosen(Choice { groups: Some((groups, used, best)), .. }) = route {
+            let of_group = count / groups;
+            let score = |group: usize| {
+                let mut scores = chosen_by[group * of_group..(group + 1) * of_group].to_vec();
+                scores.sort_by(|a, b| b.total_cmp(a));
+                scores[..best].iter().sum::<f64>()
+            };
+            let mut all: Vec<usize> = (0..groups).collect();
+            all.sort_by(|a, b| score(*b).total_cmp(&score(*a)));
+            order.retain(|e| all[..used].contains(&(e / of_group)));
+        }
+        order.sort_by(|a, b| chosen_by[*b].total_cmp(&chosen_by[*a]));
+        order.truncate(used);
+        let total: f64 = order.iter().map(|e| scores[*e]).sum();
         let of_used = softmax(&order.iter().map(|e| logits[*e]).collect::<Row>(), None);
         let mut out = vec![0.0; self.width];
         for (place, e) in order.iter().enumerate() {
@@ -714,6 +856,9 @@ impl Spec {
                 Route::Normalised => of_all[*e] / total,
                 Route::Plain => of_all[*e],
                 Route::OfUsed => of_used[place],
+                Route::Chosen(choice) => {
+                    choice.scale * scores[*e] / choice.normalised.map_or(1.0, |added| total + added)
+                }
             };
             let share = share * t.find(&name("ffn_down_exps.scale")).map_or(1.0, |factors| factors[*e]);
             let part = |part: &str, x: &[f64], outputs: usize| {
@@ -722,6 +867,8 @@ impl Spec {
                 let bias = t.find(&format!("{}.bias", name(part)));
                 bias.map_or_else(|| y.clone(), |bias| sum(&y, &bias[e * outputs..(e + 1) * outputs]))
             };
+            let weighs_inputs = matches!(route, Route::Chosen(Choice { weighs_inputs: true, .. }));
+            let (x, share) = if weighs_inputs { (&scaled(x, share)[..], 1.0) } else { (x, share) };
             let hidden = self.activated(&part("ffn_gate_exps", x, f), &part("ffn_up_exps", x, f));
             let y = part("ffn_down_exps", &hidden, self.width);
             out.iter_mut().zip(y).for_each(|(o, y)| *o += share * y);
@@ -729,7 +876,8 @@ impl Spec {
         if self.shared.is_some() {
             let of = |part: &str, x: &[f64]| self.linear(t, &name(part), x);
             let hidden = self.activated(&of("ffn_gate_shexp", x), &of("ffn_up_shexp", x));
-            let share = 1.0 / (1.0 + (-of("ffn_gate_inp_shexp", x)[0]).exp());
+            let gate = self.shared_gate.then(|| of("ffn_gate_inp_shexp", x)[0]);
+            let share = gate.map_or(1.0, |gate| 1.0 / (1.0 + (-gate).exp()));
             out.iter_mut().zip(of("ffn_down_shexp", &hidden)).for_each(|(o, y)| *o += share * y);
         }
         out

@@ -6,7 +6,7 @@ use tensorlib::Value;
 
 /// A model of each family.
 pub fn all() -> Vec<Model> {
-    [ministrals(), like_llama(), normed_after(), by_variance(), vec![glm4(), apertus()]].concat()
+    [ministrals(), like_llama(), normed_after(), by_variance(), vec![glm4(), apertus(), bitnet()]].concat()
 }
 
 /// The names of xIELU's numbers.
@@ -17,6 +17,8 @@ pub fn eps_name(kind: &str) -> &'static str {
     match kind {
         "cohere2" | "stablelm" => "layer_norm_eps",
         "starcoder2" => "norm_epsilon",
+        "lfm2" | "lfm2_moe" => "norm_eps",
+        "nemotron_h" => "layer_norm_epsilon",
         _ => "rms_norm_eps",
     }
 }
@@ -29,6 +31,8 @@ pub fn part_name(kind: &str, part: &str, head: Option<usize>) -> Option<String> 
         ("glm4", "post_attention_norm") => "post_self_attn_layernorm",
         ("glm4", "post_ffw_norm") => "post_mlp_layernorm",
         ("glm4", "ffn_up") => "mlp.gate_up_proj",
+        ("bitnet", "attn_sub_norm") => "self_attn.attn_sub_norm",
+        ("bitnet", "ffn_sub_norm") => "mlp.ffn_sub_norm",
         ("starcoder2", "ffn_up") => "mlp.c_fc",
         ("starcoder2", "ffn_down") => "mlp.c_proj",
         ("apertus", "attn_norm") => "attention_layernorm",
@@ -376,6 +380,29 @@ fn glm4() -> Model {
         spec: Spec { post_norms: true, fused_ffn: true, biases: true, frequencies: frequencies(1e4, 8), ..Spec::new() },
         gguf: Some(("glm4", vec![])),
         hub: Some(("glm4", r#", "partial_rotary_factor": 0.5, "rope_theta": 10000.0, "attention_bias": true"#)),
+    }
+}
+
+fn bitnet() -> Model {
+    Model {
+        name: "bitnet",
+        spec: Spec {
+            inner_norms: true,
+            gate: Gate::ReluSquared,
+            tied: true,
+            frequencies: frequencies(5e5, 16),
+            ..neox(Spec::new())
+        },
+        gguf: Some((
+            "bitnet",
+            vec![
+                ("rope.freq_base", Value::F32(5e5)),
+                ("rope.scaling.type", "linear".into()),
+                ("rope.scaling.factor", Value::F32(1.0)),
+                ("hidden_activation", "relu2".into()),
+            ],
+        )),
+        hub: Some(("bitnet", r#", "hidden_act": "relu2", "rope_theta": 500000.0"#)),
     }
 }
 

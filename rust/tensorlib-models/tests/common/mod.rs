@@ -2,6 +2,7 @@
 #![allow(dead_code, missing_docs)] // each test program uses some of it
 
 pub mod architectures;
+pub mod behaviour;
 pub mod checks;
 pub mod clip;
 pub mod decoder;
@@ -9,7 +10,11 @@ pub mod encoder;
 pub mod encoder_files;
 pub mod encoder_pass;
 pub mod families;
+pub mod hybrids;
+pub mod latent;
 pub mod math;
+pub mod mixtures;
+pub mod recurrences;
 pub mod reranker_files;
 pub mod sampling;
 pub mod tiny;

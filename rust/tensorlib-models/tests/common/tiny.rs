@@ -97,6 +97,12 @@ impl Tensors {
         stored.bytes = stored.bytes.chunks(n * size).flat_map(of_row).collect();
     }
 
+    /// Stores a tensor with one dimension. The values stay.
+    pub fn flatten(&mut self, name: &str) {
+        let stored = self.all.get_mut(name).unwrap();
+        stored.shape = vec![stored.shape.iter().product()];
+    }
+
     /// Changes the stored numbers of an F32 tensor. The values stay.
     pub fn map_f32(&mut self, name: &str, f: impl Fn(f32) -> f32) {
         let bytes = &mut self.all.get_mut(name).unwrap().bytes;
@@ -153,6 +159,32 @@ impl Tensors {
         made
     }
 
+    /// These tensors with the matrices of all experts in two tensors, rows by inputs, as folders of Llama 4 have them.
+    pub fn with_fused_experts(&self) -> Tensors {
+        let mut made = self.clone();
+        let turned = |stored: &Stored, e: usize, input: usize| -> Vec<u8> {
+            let [inputs, outputs, experts] = [0, 1, 2].map(|i| stored.shape[i] as usize);
+            let size = stored.bytes.len() / (inputs * outputs * experts);
+            let at = |output: usize| ((e * outputs + output) * inputs + input) * size;
+            (0..outputs).flat_map(|output| stored.bytes[at(output)..at(output) + size].to_vec()).collect()
+        };
+        for name in self.all.keys().filter(|name| name.ends_with(".ffn_gate_exps.weight")) {
+            let mut take = |part: &str| made.all.remove(&name.replace("ffn_gate_exps", part)).unwrap();
+            let (gate, up, down) = (take("ffn_gate_exps"), take("ffn_up_exps"), take("ffn_down_exps"));
+            let mut add = |part: &str, from: &[&Stored]| {
+                let [inputs, outputs, experts] = [0, 1, 2].map(|i| from[0].shape[i]);
+                let all = (0..experts as usize).flat_map(|e| (0..inputs as usize).map(move |input| (e, input)));
+                let bytes = all.flat_map(|(e, input)| from.iter().flat_map(move |from| turned(from, e, input)));
+                let (shape, bytes) = (vec![outputs * from.len() as i64, inputs, experts], bytes.collect());
+                let name = name.replace("ffn_gate_exps.weight", part);
+                made.all.insert(name, Stored { shape, bytes, ..from[0].clone() });
+            };
+            add("ffn_gate_up_fused", &[&gate, &up]);
+            add("ffn_down_fused", &[&down]);
+        }
+        made
+    }
+
     /// These tensors with the rows of all experts in one matrix, and those of down projections transposed, as Nomic's
     /// folders have them.
     pub fn with_experts_as_rows(&self) -> Tensors {
@@ -180,6 +212,28 @@ impl Tensors {
     pub fn without_shared_bias(&self) -> Tensors {
         let mut made = self.clone();
         made.all.retain(|name, _| !name.ends_with("ffn_exps.bias"));
+        made
+    }
+
+    /// These tensors with a matrix for keys, which is transposed, and one for values of each head instead of one for both.
+    pub fn with_keys_and_values_apart(&self, heads: usize, plain: usize) -> Tensors {
+        let mut made = self.clone();
+        for name in self.all.keys().filter(|name| name.ends_with("attn_kv_b.weight")) {
+            let both = made.all.remove(name).unwrap();
+            let (rank, of_head) = (both.shape[0] as usize, both.shape[1] as usize / heads);
+            let mut add = |part: &str, shape: [usize; 3], values: Vec<f32>| {
+                let bytes = both.dtype.quantize(&values, shape[0], None).unwrap();
+                let values = both.dtype.dequantize(&bytes).unwrap().into_iter().map(f64::from).collect();
+                let shape = shape.map(|n| n as i64).to_vec();
+                made.all.insert(name.replace("attn_kv_b", part), Stored { shape, dtype: both.dtype, bytes, values });
+            };
+            let at = |h: usize, row: usize, column: usize| both.values[(h * of_head + row) * rank + column] as f32;
+            let keys = (0..heads * rank * plain).map(|i| at(i / (rank * plain), i % plain, i / plain % rank));
+            add("attn_k_b", [plain, rank, heads], keys.collect());
+            let value = of_head - plain;
+            let values = (0..heads * value * rank).map(|i| at(i / (rank * value), plain + i / rank % value, i % rank));
+            add("attn_v_b", [rank, value, heads], values.collect());
+        }
         made
     }
 
@@ -229,14 +283,16 @@ impl Tensors {
         let ctx = Context::new();
         let mut leafs = Vec::new();
         for (name, Stored { shape, dtype, bytes, values }) in &self.all {
-            if name.ends_with("ssm_conv1d.weight") {
+            if name.ends_with("ssm_conv1d.weight") || name.ends_with("shortconv.conv.weight") {
                 // A folder stores the kernel of a convolution over one channel.
                 leafs.push(Self::leaf(&ctx, &name_of(name, None), &[shape[0], 1, shape[1]], *dtype, bytes));
             } else if less_one(name) {
                 let values: Vec<f32> = values.iter().map(|v| (v - 1.0) as f32).collect();
                 let bytes = dtype.quantize(&values, shape[0] as usize, None).unwrap();
                 leafs.push(Self::leaf(&ctx, &name_of(name, None), shape, *dtype, &bytes));
-            } else if shape.len() == 3 || shape.len() == 2 && name.ends_with("_norm.weight") {
+            } else if shape.len() == 3 && !name.ends_with("_fused")
+                || shape.len() == 2 && name.ends_with("_norm.weight")
+            {
                 // A tensor of each expert, or of each head.
                 let (n, of_one) = shape.split_last().unwrap();
                 for (i, part) in bytes.chunks(bytes.len() / *n as usize).enumerate() {

@@ -1,7 +1,7 @@
 //! Gemma 4: as Gemma 3, with heads, keys and rotations that differ by kind of layer, layers that read others' keys,
 //! vectors for each layer, and blocks with experts next to blocks without.
 
-use super::names;
+use super::names::{self, ExpertNames};
 use crate::decoder::activation::Activation;
 use crate::decoder::keys::{
     ATTENTION_SCALE, CONTEXT, EPS, EXPERTS_USED, EXPERT_FFN, FFN, HEAD, HEADS, KV_HEADS, VALUE_HEAD, WINDOW,
@@ -10,7 +10,7 @@ use crate::decoder::rope::Rope;
 use crate::decoder::shape::{check_heads, HeadNorms, KeyHeads, Norms, Routing, Shape};
 use crate::norm::NormKind;
 use crate::settings::{Key, Settings};
-use crate::weights::{HubName, HubNames, Stack};
+use crate::weights::{HubName, HubNames};
 use crate::{Error, Result};
 use serde_json::Value as Json;
 
@@ -229,24 +229,23 @@ fn with_experts(settings: &Settings, shape: Shape) -> Result<Shape> {
     }
     let used = settings.whole_if(TOP_EXPERTS, 1)?.map_or(Json::Null, Json::from);
     let settings = &settings.with_values(&[(EXPERTS_USED, used)])?;
-    let mut shape = shape.with_experts(settings, EXPERTS, EXPERT_FFN, Routing::Normalised)?;
+    let mut shape = shape.with_experts(settings, EXPERTS, EXPERT_FFN, Routing::NORMALISED)?;
     if let Some(experts) = &mut shape.experts {
         experts.with_dense = true;
     }
     Ok(shape)
 }
 
+const EXPERT_NAMES: ExpertNames =
+    ExpertNames { experts: "experts", fused: "experts", routers: &["router.proj"], ..ExpertNames::USUAL };
+
 /// The folder's names.
 pub fn hub_names() -> HubNames {
-    let plain = names::with(part, false);
-    let others = plain.of;
+    let others = names::with_experts(part, &EXPERT_NAMES).of;
     HubNames::new(move |name| match names::layer_part(name) {
-        Some((layer, "ffn_gate_exps", "weight")) => experts(layer, "gate_proj", "gate_up_proj", Some(0)),
-        Some((layer, "ffn_up_exps", "weight")) => experts(layer, "up_proj", "gate_up_proj", Some(1)),
-        Some((layer, "ffn_down_exps", "weight")) => experts(layer, "down_proj", "down_proj", None),
-        Some((layer, "ffn_down_exps", "scale")) => in_layer(layer, "router.per_expert_scale"),
-        Some((layer, "ffn_gate_inp", "scale")) => in_layer(layer, "router.scale"),
-        Some((layer, "layer_output_scale", "weight")) => in_layer(layer, "layer_scalar"),
+        Some((layer, "ffn_down_exps", "scale")) => names::in_layer(layer, "router.per_expert_scale"),
+        Some((layer, "ffn_gate_inp", "scale")) => names::in_layer(layer, "router.scale"),
+        Some((layer, "layer_output_scale", "weight")) => names::in_layer(layer, "layer_scalar"),
         None => match name.strip_prefix("per_layer_").and_then(|rest| rest.rsplit_once('.')) {
             Some((part, end)) => {
                 let part = match part {
@@ -262,20 +261,6 @@ pub fn hub_names() -> HubNames {
     })
 }
 
-fn in_layer(layer: &str, name: &str) -> HubName {
-    HubName::One(names::behind_prefixes(&format!("layers.{layer}.{name}")))
-}
-
-fn experts(layer: &str, matrix: &'static str, fused: &str, half: Option<u64>) -> HubName {
-    let layer = layer.to_string();
-    let fused = names::behind_prefixes(&format!("layers.{layer}.experts.{fused}"));
-    HubName::Stack(Stack {
-        of: Box::new(move |i| names::behind_prefixes(&format!("layers.{layer}.experts.{i}.{matrix}.weight"))),
-        fused,
-        half,
-    })
-}
-
 fn part(part: &str) -> Option<&'static str> {
     Some(match part {
         "post_attention_norm" => "post_attention_layernorm",
@@ -284,7 +269,6 @@ fn part(part: &str) -> Option<&'static str> {
         "post_ffw_norm_1" => "post_feedforward_layernorm_1",
         "post_ffw_norm_2" => "post_feedforward_layernorm_2",
         "pre_ffw_norm_2" => "pre_feedforward_layernorm_2",
-        "ffn_gate_inp" => "router.proj",
         "inp_gate" => "per_layer_input_gate",
         "proj" => "per_layer_projection",
         "post_norm" => "post_per_layer_input_norm",

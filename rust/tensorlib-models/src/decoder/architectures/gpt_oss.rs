@@ -20,7 +20,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
     }
     let rope = Rope::read(settings, Shape::head(settings)?, true)?;
     let shape = Shape::read(settings, rope)?.with_window(settings, |layer| layer % 2 == 0)?;
-    let shape = shape.with_experts(settings, EXPERTS, EXPERT_FFN, Routing::OfUsed)?;
+    let shape = shape.with_experts(settings, EXPERTS, EXPERT_FFN, Routing::OF_USED)?;
     if shape.experts.is_none() {
         return Err(settings.refuse(EXPERTS, "is missing: a whole number is expected"));
     }

@@ -1,6 +1,6 @@
 //! Llama, Mistral, Mixtral, Mistral 3 and Ministral 3.
 
-use super::names;
+use super::names::{self, ExpertNames};
 use crate::decoder::activation::Activation;
 use crate::decoder::keys::{ACTIVATION, HEAD, KV_HEADS, WINDOW};
 use crate::decoder::rope::{self, Rope};
@@ -26,7 +26,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
         shape = shape.with_window(settings, |_| true)?;
     }
     let shape = Shape { activation: activation(settings)?, ..shape };
-    let shape = shape.with_experts(settings, EXPERTS, EXPERT_FFN, Routing::Normalised)?;
+    let shape = shape.with_experts(settings, EXPERTS, EXPERT_FFN, Routing::NORMALISED)?;
     match settings.architecture() {
         "mistral3" | "ministral3" => with_temperature(shape, settings),
         _ => Ok(shape),
@@ -37,7 +37,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
 fn with_temperature(shape: Shape, settings: &Settings) -> Result<Shape> {
     let Some(growth) = settings.number_if(TEMPERATURE)?.filter(|growth| *growth != 0.0) else { return Ok(shape) };
     let tokens = settings.count_if(TRAINED)?.unwrap_or(shape.context);
-    Ok(Shape { temperature: Some(Temperature { growth, tokens }), ..shape })
+    Ok(Shape { temperature: Some(Temperature { growth, tokens, offset: 0, unrotated: false }), ..shape })
 }
 
 /// Adds defaults of the published code for settings that folders leave out.
@@ -78,17 +78,16 @@ fn activation(settings: &Settings) -> Result<Activation> {
     }
 }
 
-/// Mixtral's experts are separate matrices.
-pub fn hub_names() -> HubNames {
-    names::with_experts(expert, "block_sparse_moe.gate")
-}
+/// The names of Mixtral's experts.
+const MIXTRAL: ExpertNames = ExpertNames {
+    experts: "block_sparse_moe.experts",
+    gate: "w1",
+    up: "w3",
+    down: "w2",
+    routers: &["block_sparse_moe.gate", "mlp.gate"],
+    ..ExpertNames::USUAL
+};
 
-fn expert(part: &str) -> Option<(&'static str, &'static str)> {
-    let matrix = match part {
-        "ffn_gate_exps" => "w1",
-        "ffn_down_exps" => "w2",
-        "ffn_up_exps" => "w3",
-        _ => return None,
-    };
-    Some(("block_sparse_moe.experts", matrix))
+pub fn hub_names() -> HubNames {
+    names::with_experts(|_| None, &MIXTRAL)
 }

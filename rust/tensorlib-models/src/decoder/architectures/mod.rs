@@ -2,17 +2,24 @@
 
 mod apertus;
 mod arcee;
+mod bitnet;
 mod cohere2;
+mod deepseek2;
 mod ernie;
 mod exaone4;
+mod falcon_h1;
 mod gemma;
 mod gemma4;
 mod glm4;
 mod gpt_oss;
 mod granite;
 mod hunyuan;
+mod lfm2;
 mod llama;
+mod llama4;
+mod mamba;
 mod names;
+mod nemotron_h;
 mod olmo;
 mod phi3;
 mod qwen;
@@ -30,7 +37,7 @@ use crate::settings::{Settings, DECODER_CONFIG, DECODER_GGUF, FAMILY_CONFIG, OTH
 use crate::weights::HubNames;
 use crate::Result;
 
-const ALL: [Architecture<Shape>; 27] = [
+const ALL: [Architecture<Shape>; 36] = [
     Architecture {
         names: &["llama", "mistral", "mixtral", "mistral3", "ministral3"],
         shape: llama::shape,
@@ -68,6 +75,15 @@ const ALL: [Architecture<Shape>; 27] = [
     Architecture { names: &["starcoder2"], shape: starcoder2::shape, hub_names: starcoder2::hub_names },
     Architecture { names: &["stablelm"], shape: stablelm::shape, hub_names: stablelm::hub_names },
     Architecture { names: &["apertus"], shape: apertus::shape, hub_names: apertus::hub_names },
+    Architecture { names: &["deepseek2", "deepseek_v2"], shape: deepseek2::v2, hub_names: deepseek2::hub_names },
+    Architecture { names: &["deepseek_v3", "kimi_k2"], shape: deepseek2::v3, hub_names: deepseek2::hub_names },
+    Architecture { names: &["llama4", "llama4_text"], shape: llama4::shape, hub_names: llama4::hub_names },
+    Architecture { names: &["mamba2"], shape: mamba::mamba2, hub_names: mamba::hub_names },
+    Architecture { names: &["falcon-h1", "falcon_h1"], shape: falcon_h1::shape, hub_names: falcon_h1::hub_names },
+    Architecture { names: &["nemotron_h"], shape: nemotron_h::shape, hub_names: nemotron_h::hub_names },
+    Architecture { names: &["bitnet"], shape: bitnet::shape, hub_names: bitnet::hub_names },
+    Architecture { names: &["lfm2"], shape: lfm2::lfm2, hub_names: lfm2::hub_names },
+    Architecture { names: &["lfm2moe", "lfm2_moe"], shape: lfm2::lfm2moe, hub_names: lfm2::hub_names },
     Architecture { names: &["gpt-oss", "gptoss"], shape: gpt_oss::shape, hub_names: names::plain },
     Architecture { names: &["gpt_oss"], shape: gpt_oss::of_hub, hub_names: names::plain },
 ];

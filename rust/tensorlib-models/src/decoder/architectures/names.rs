@@ -38,7 +38,7 @@ fn candidates(name: &str, other: fn(&str) -> Option<&'static str>) -> Vec<String
             _ => vec![name.into()],
         };
     };
-    let part = match other(part).unwrap_or(part) {
+    let part = other(part).unwrap_or(match part {
         "attn_norm" => "input_layernorm",
         "attn_q" => "self_attn.q_proj",
         "attn_k" => "self_attn.k_proj",
@@ -51,7 +51,7 @@ fn candidates(name: &str, other: fn(&str) -> Option<&'static str>) -> Vec<String
         "ffn_up" => "mlp.up_proj",
         "ffn_down" => "mlp.down_proj",
         theirs => theirs,
-    };
+    });
     behind_prefixes(&format!("layers.{layer}.{part}.{end}"))
 }
 
@@ -60,30 +60,67 @@ pub fn behind_prefixes(name: &str) -> Vec<String> {
     PREFIXES.iter().map(|prefix| format!("{prefix}{name}")).collect()
 }
 
-/// The router's name in newer folders, whatever it was called before.
-const NEWER_ROUTER: &str = "mlp.gate";
+/// The names of a tensor without an ending, in a layer.
+pub fn in_layer(layer: &str, name: &str) -> HubName {
+    HubName::One(behind_prefixes(&format!("layers.{layer}.{name}")))
+}
 
-/// The names of the experts' matrices in each layer, and Llama's names for everything else.
-pub fn with_experts(expert: fn(&str) -> Option<(&'static str, &'static str)>, router: &'static str) -> HubNames {
-    let of = move |name: &str| {
-        let Some((layer, part, end)) = layer_part(name) else { return HubName::One(candidates(name, |_| None)) };
-        if part == "ffn_gate_inp" {
-            let routers =
-                [router, NEWER_ROUTER].map(|router| behind_prefixes(&format!("layers.{layer}.{router}.{end}")));
-            return HubName::One(routers.concat());
-        }
-        let Some((folder, matrix)) = expert(part) else { return HubName::One(candidates(name, |_| None)) };
-        let (folder, matrix) = (format!("layers.{layer}.{folder}"), format!("{matrix}.{end}"));
-        let (fused, half) = match part {
-            "ffn_gate_exps" => ("gate_up_proj", Some(0)),
-            "ffn_up_exps" => ("gate_up_proj", Some(1)),
-            _ => ("down_proj", None),
+/// The names of experts in a layer.
+pub struct ExpertNames {
+    /// What contains the experts, each with its number.
+    pub experts: &'static str,
+    /// What contains the matrices of all experts, `gate_up_proj` and `down_proj`, and whether their rows belong to inputs.
+    pub fused: &'static str,
+    pub transposed: bool,
+    pub gate: &'static str,
+    pub up: &'static str,
+    pub down: &'static str,
+    /// The router's names.
+    pub routers: &'static [&'static str],
+    /// What the choice adds to the scores.
+    pub bias: &'static str,
+}
+
+impl ExpertNames {
+    /// The names in most folders.
+    pub const USUAL: ExpertNames = ExpertNames {
+        experts: "mlp.experts",
+        fused: "mlp.experts",
+        transposed: false,
+        gate: "gate_proj",
+        up: "up_proj",
+        down: "down_proj",
+        routers: &["mlp.gate"],
+        bias: "mlp.gate.e_score_correction_bias",
+    };
+
+    /// The names of a part of a layer, if experts have it.
+    pub fn of(&'static self, layer: &str, part: &str, end: &str) -> Option<HubName> {
+        let (matrix, fused, half) = match part {
+            "ffn_gate_exps" => (self.gate, "gate_up_proj", Some(0)),
+            "ffn_up_exps" => (self.up, "gate_up_proj", Some(1)),
+            "ffn_down_exps" => (self.down, "down_proj", None),
+            "ffn_gate_inp" => {
+                let routers = self.routers.iter().map(|name| behind_prefixes(&format!("layers.{layer}.{name}.{end}")));
+                return Some(HubName::One(routers.flatten().collect()));
+            }
+            "exp_probs_b" => return Some(in_layer(layer, self.bias)),
+            _ => return None,
         };
         let fused = match end {
-            "weight" => behind_prefixes(&format!("layers.{layer}.mlp.experts.{fused}")),
+            "weight" => behind_prefixes(&format!("layers.{layer}.{}.{fused}", self.fused)),
             _ => Vec::new(),
         };
-        HubName::Stack(Stack { of: Box::new(move |i| behind_prefixes(&format!("{folder}.{i}.{matrix}"))), fused, half })
-    };
-    HubNames::new(of)
+        let (folder, matrix) = (format!("layers.{layer}.{}", self.experts), format!("{matrix}.{end}"));
+        let of = Box::new(move |i| behind_prefixes(&format!("{folder}.{i}.{matrix}")));
+        Some(HubName::Stack(Stack { of, fused, half, transposed: self.transposed }))
+    }
+}
+
+/// The names of experts in each layer, and Llama's names for everything else but the parts of a layer that `other` names.
+pub fn with_experts(other: fn(&str) -> Option<&'static str>, experts: &'static ExpertNames) -> HubNames {
+    HubNames::new(move |name| {
+        let of_experts = layer_part(name).and_then(|(layer, part, end)| experts.of(layer, part, end));
+        of_experts.unwrap_or_else(|| HubName::One(candidates(name, other)))
+    })
 }

@@ -1,6 +1,6 @@
 //! Qwen 2, 2.5 and 3. Biases of queries, keys and values are optional tensors.
 
-use super::names;
+use super::names::{self, ExpertNames};
 use crate::decoder::keys::{EXPERT_FFN, HEAD, KV_HEADS};
 use crate::decoder::rope::Rope;
 use crate::decoder::shape::{HeadNorms, Routing, Shape};
@@ -44,20 +44,10 @@ pub fn qwen3moe(settings: &Settings) -> Result<Shape> {
 
 /// Whether the weights of a token's experts are divided by their sum, and what it means if the files do not say.
 pub fn routing(settings: &Settings, unsaid: bool) -> Result<Routing> {
-    Ok(if settings.flag_if(NORMALISED)?.unwrap_or(unsaid) { Routing::Normalised } else { Routing::Plain })
+    Ok(if settings.flag_if(NORMALISED)?.unwrap_or(unsaid) { Routing::NORMALISED } else { Routing::PLAIN })
 }
 
-/// Experts are separate matrices.
+/// The names of a model with experts.
 pub fn moe_names() -> HubNames {
-    names::with_experts(expert, "mlp.gate")
-}
-
-pub fn expert(part: &str) -> Option<(&'static str, &'static str)> {
-    let matrix = match part {
-        "ffn_gate_exps" => "gate_proj",
-        "ffn_down_exps" => "down_proj",
-        "ffn_up_exps" => "up_proj",
-        _ => return None,
-    };
-    Some(("mlp.experts", matrix))
+    names::with_experts(|_| None, &ExpertNames::USUAL)
 }

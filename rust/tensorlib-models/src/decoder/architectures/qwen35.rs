@@ -1,12 +1,13 @@
 //! Qwen 3.5 and Qwen 3 Next: three of four layers are recurrent, by the gated delta rule; in the others, gates scale
 //! what attention gives, and a part of each head turns.
 
-use super::{names, qwen};
+use super::names::{self, ExpertNames};
+use super::qwen;
 use crate::decoder::keys::{EXPERT_FFN, HEAD, LAYERS, LAYER_TYPES};
 use crate::decoder::rope::{self, Rope};
-use crate::decoder::shape::{flags_of_layers, Delta, HeadNorms, Shape};
+use crate::decoder::shape::{flags_of_layers, taps, Delta, HeadNorms, Recurrence, Shape, Shared};
 use crate::settings::{Key, Settings};
-use crate::weights::{HubName, HubNames};
+use crate::weights::HubNames;
 use crate::{Error, Result};
 
 const TAPS: Key = Key("ssm.conv_kernel", "linear_conv_kernel_dim");
@@ -34,21 +35,13 @@ pub fn qwen35(settings: &Settings) -> Result<Shape> {
     let settings = &settings.with_defaults(&unsaid())?;
     let rope = Rope::read(settings, Shape::head(settings)?, true)?;
     check_positions(settings)?;
-    let mut shape = Shape::read(settings, rope)?;
-    let drafting = if settings.is_hub() { 0 } else { settings.whole_if(DRAFTING, 0)?.unwrap_or(0) };
-    if drafting >= shape.layers {
-        let what = format!("is {drafting}: less than the {} layers of the file is valid", shape.layers);
-        return Err(settings.refuse(DRAFTING, what));
-    }
-    shape.layers -= drafting;
-    shape.drafting_layers = drafting;
-    let delta = Some(delta(settings, shape.layers)?);
+    let shape = Shape::read(settings, rope)?.without_drafting(settings, DRAFTING)?;
+    let recurrent = recurrent_layers(settings, shape.layers)?;
     Ok(Shape {
-        delta,
         gated_attention: true,
         head_norms: HeadNorms::BeforeRotation,
         ffn_norm: "post_attention_norm",
-        ..shape
+        ..shape.with_recurrence(Recurrence::Delta(delta(settings)?), &recurrent)
     })
 }
 
@@ -60,7 +53,7 @@ pub fn qwen35moe(settings: &Settings) -> Result<Shape> {
 /// Qwen 3 Next: as Qwen 3.5 with experts, whose value heads GGUF files have in the order of folders.
 pub fn qwen3next(settings: &Settings) -> Result<Shape> {
     let mut shape = with_experts(qwen35(settings)?, settings)?;
-    if let Some(delta) = &mut shape.delta {
+    if let Some(Recurrence::Delta(delta)) = &mut shape.recurrence {
         delta.grouped = true;
     }
     Ok(shape)
@@ -73,7 +66,8 @@ fn with_experts(shape: Shape, settings: &Settings) -> Result<Shape> {
     let Some(experts) = &mut shape.experts else {
         return Err(settings.refuse(qwen::EXPERTS, "is missing: a whole number is expected"));
     };
-    experts.shared = Some(settings.count_or_none(SHARED_FFN)?.unwrap_or(shape.ffn));
+    let ffn = settings.count_or_none(SHARED_FFN)?.unwrap_or(shape.ffn);
+    experts.shared = Some(Shared { ffn, gated: true });
     Ok(shape)
 }
 
@@ -103,7 +97,7 @@ fn check_positions(settings: &Settings) -> Result<()> {
 }
 
 /// The recurrent layers.
-fn delta(settings: &Settings, layers: i64) -> Result<Delta> {
+fn delta(settings: &Settings) -> Result<Delta> {
     let (head, value_heads, key_heads) =
         (settings.count(STATE)?, settings.count(VALUE_HEADS)?, settings.count(KEY_HEADS)?);
     if value_heads % key_heads != 0 {
@@ -118,32 +112,16 @@ fn delta(settings: &Settings, layers: i64) -> Result<Delta> {
         let what = format!("is {other}: {value_heads} heads of {head} elements have {}", head * value_heads);
         return Err(settings.refuse(INNER, what));
     }
-    let taps = settings.count(TAPS)?;
-    if taps < 2 {
-        return Err(settings.refuse(TAPS, format!("is {taps}: 2 or more is valid")));
-    }
-    let layers = recurrent_layers(settings, layers)?;
-    Ok(Delta { key_heads, value_heads, head, taps, grouped: settings.is_hub(), layers })
+    let taps = taps(settings, TAPS)?;
+    Ok(Delta { key_heads, value_heads, head, taps, grouped: settings.is_hub() })
 }
 
 /// Which layers are recurrent: those that the file lists, or all but every n-th.
 fn recurrent_layers(settings: &Settings, layers: i64) -> Result<Vec<bool>> {
     let every = settings.count_if(INTERVAL)?.unwrap_or(4);
-    let n = usize::try_from(layers).unwrap_or(0);
-    if let Some(types) = settings.texts_if(LAYER_TYPES)? {
-        if types.len() != n {
-            let what = format!("has {} entries: one for each of the {layers} layers is valid", types.len());
-            return Err(settings.refuse(LAYER_TYPES, what));
-        }
-        let is_recurrent = |kind: &String| match kind.as_str() {
-            "linear_attention" => Ok(true),
-            "full_attention" => Ok(false),
-            other => {
-                let what = format!("has '{other}': linear_attention and full_attention are known");
-                Err(Error::unsupported(format!("{}: {what}", settings.name(LAYER_TYPES))))
-            }
-        };
-        return types.iter().map(is_recurrent).collect();
+    let kinds = [("linear_attention", true), ("full_attention", false)];
+    if let Some(listed) = settings.kinds_of_layers(LAYER_TYPES, layers, &kinds)? {
+        return Ok(listed);
     }
     let Some(listed) = settings.value_if(RECURRENT)? else {
         return Ok((0..layers).map(|layer| (layer + 1) % every != 0).collect());
@@ -160,12 +138,7 @@ pub fn hub_names() -> HubNames {
 
 /// The names of a model with experts.
 pub fn moe_names() -> HubNames {
-    let (dense, experts) = (names::with(part, false), qwen::moe_names());
-    let of = move |name: &str| match name.contains("_exps.") || name.contains("ffn_gate_inp.") {
-        true => (experts.of)(name),
-        false => (dense.of)(name),
-    };
-    with_recurrent(HubNames::new(of))
+    with_recurrent(names::with_experts(part, &ExpertNames::USUAL))
 }
 
 /// Adds names without an ending. Folders store the factors of norms less 1, except those of recurrent layers.
@@ -173,15 +146,11 @@ fn with_recurrent(plain: HubNames) -> HubNames {
     let less_one = |name: &str| name.ends_with("norm.weight") && !name.ends_with("ssm_norm.weight");
     let others = plain.of;
     let of = move |name: &str| match name.strip_prefix("blk.").and_then(|name| name.split_once('.')) {
-        Some((layer, "ssm_a")) => in_layer(layer, "linear_attn.A_log"),
-        Some((layer, "ssm_dt.bias")) => in_layer(layer, "linear_attn.dt_bias"),
+        Some((layer, "ssm_a")) => names::in_layer(layer, "linear_attn.A_log"),
+        Some((layer, "ssm_dt.bias")) => names::in_layer(layer, "linear_attn.dt_bias"),
         _ => others(name),
     };
     HubNames { less_one, ..HubNames::new(of) }
-}
-
-fn in_layer(layer: &str, name: &str) -> HubName {
-    HubName::One(names::behind_prefixes(&format!("layers.{layer}.{name}")))
 }
 
 fn part(part: &str) -> Option<&'static str> {

@@ -27,15 +27,15 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
     Ok(Shape { window, rotated: Some(rotated), ..shape })
 }
 
-fn rotated(settings: &Settings, layers: i64) -> Result<Vec<bool>> {
+/// Which layers rotate queries and keys. No list, or an empty one, stands for all but every fourth.
+pub fn rotated(settings: &Settings, layers: i64) -> Result<Vec<bool>> {
     let every = settings.count_if(INTERVAL)?.unwrap_or(4);
-    let Some(listed) = settings.numbers_if(ROTATED)? else {
+    let Some(listed) = settings.numbers_if(ROTATED)?.filter(|listed| !listed.is_empty()) else {
         return Ok((0..layers).map(|layer| (layer + 1) % every != 0).collect());
     };
     let n = usize::try_from(layers).unwrap_or(0);
     if listed.len() < n {
-        let what = format!("has {} entries: one for each of the {layers} layers is valid", listed.len());
-        return Err(settings.refuse(ROTATED, what));
+        return Err(settings.refuse_length(ROTATED, listed.len(), layers));
     }
     Ok(listed[..n].iter().map(|flag| *flag != 0.0).collect())
 }

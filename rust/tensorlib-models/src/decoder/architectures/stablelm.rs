@@ -49,6 +49,6 @@ pub fn hub_names() -> HubNames {
         let Some((layer, part, end)) = part else { return others(name) };
         let (folder, end) = (format!("layers.{layer}.self_attn.{part}.norms"), end.to_string());
         let of = Box::new(move |i| names::behind_prefixes(&format!("{folder}.{i}.{end}")));
-        HubName::Stack(Stack { of, fused: Vec::new(), half: None })
+        HubName::Stack(Stack { of, fused: Vec::new(), half: None, transposed: false })
     })
 }

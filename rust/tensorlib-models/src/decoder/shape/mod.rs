@@ -1,69 +1,45 @@
 //! A decoder described by numbers and choices. The files of `architectures` fill it in; no other code knows the names
 //! of architectures.
 
+mod experts;
+mod latent;
+mod recurrence;
+mod stated;
+mod windows;
+
+pub use experts::{ExpertGroups, Experts, GroupScores, Routing, Scores, Shared};
+pub use latent::Latent;
+pub use recurrence::{taps, Delta, Mamba, Recurrence};
+pub use stated::Stated;
+pub use windows::Window;
+
 use super::activation::{Activation, Xielu};
 use super::keys::*;
 use super::rope::Rope;
 use crate::norm::NormKind;
 use crate::settings::{Key, Settings};
-use crate::weights::Weights;
 use crate::{Error, Result};
 
-/// How the weights of a token's experts follow from the router's logits.
+/// A layer's feed-forward block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Routing {
-    /// The softmax over all experts; the weights of the used ones are divided by their sum.
-    Normalised,
-    /// The softmax over all experts.
-    Plain,
-    /// The softmax over the used experts.
-    OfUsed,
+pub enum FfnKind {
+    None,
+    Dense,
+    Experts,
 }
 
-/// Layers with several feed-forward blocks, of which each token uses some.
-#[derive(Clone, Debug)]
-pub struct Experts {
-    pub count: i64,
-    pub used: i64,
-    pub ffn: i64,
-    pub routing: Routing,
-    /// The neurons of an expert that all tokens use, if there is one. Its result is multiplied by the sigmoid of a gate.
-    pub shared: Option<i64>,
-    /// Layers also have a block without experts, and each of the two has norms of its own. The router gets the layer's
-    /// input without factors of a norm, times factors of its own.
-    pub with_dense: bool,
+/// The blocks of a layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocks {
+    pub attention: bool,
+    /// A block with a state, [`Shape::recurrence`].
+    pub recurrence: bool,
+    pub ffn: FfnKind,
 }
 
-/// Layers whose tokens see only the last keys.
-#[derive(Clone, Debug)]
-pub struct Window {
-    /// The number of keys, including the token's own.
-    pub keys: i64,
-    /// Which layers have the window.
-    pub layers: Vec<bool>,
-}
-
-/// Layers with a state instead of keys and values, which each token changes by the gated delta rule.
-#[derive(Clone, Debug)]
-pub struct Delta {
-    /// The number of heads of queries and keys, and of values. Each head of values has a state.
-    pub key_heads: i64,
-    pub value_heads: i64,
-    /// Elements of a head's queries, keys and values.
-    pub head: i64,
-    /// The tokens that the convolution of queries, keys and values reads, with the token's own.
-    pub taps: i64,
-    /// The value heads of a key head are neighbours, as in folders. In GGUF they are `key_heads` apart.
-    pub grouped: bool,
-    /// Which layers are of this kind.
-    pub layers: Vec<bool>,
-}
-
-impl Delta {
-    /// Elements of a token's queries, keys and values.
-    pub fn channels(&self) -> i64 {
-        (2 * self.key_heads + self.value_heads) * self.head
-    }
+impl Blocks {
+    /// Attention and a feed-forward block without experts.
+    pub const USUAL: Blocks = Blocks { attention: true, recurrence: false, ffn: FfnKind::Dense };
 }
 
 /// The heads of a layer's keys and values.
@@ -107,23 +83,28 @@ pub enum HeadNorms {
     BeforeRotation,
     /// As [`HeadNorms::BeforeRotation`], after the rotation.
     AfterRotation,
+    /// Head by head, without weights, after the rotation, in layers that rotate.
+    PlainAfterRotation,
     /// All heads together, before the rotation.
     Whole,
     /// Head by head, with weights of each head, before the rotation. GGUF files may have none.
     Own,
 }
 
-/// A factor of queries that grows with their positions: 1 + growth * ln(1 + floor(position / tokens)).
+/// A factor of queries that grows with their positions: 1 + growth * ln(1 + floor((position + offset) / tokens)).
 #[derive(Clone, Copy, Debug)]
 pub struct Temperature {
     pub growth: f64,
     pub tokens: i64,
+    pub offset: i64,
+    /// Only in layers that do not rotate.
+    pub unrotated: bool,
 }
 
 impl Temperature {
     /// The factor of a query at this position.
     pub fn at(self, position: i32) -> f32 {
-        let periods = i64::from(position) / self.tokens;
+        let periods = (i64::from(position) + self.offset) / self.tokens;
         (1.0 + self.growth * (1.0 + periods as f64).ln()) as f32
     }
 }
@@ -163,7 +144,12 @@ pub struct Shape {
     /// Which layers rotate queries and keys; without a list, all do.
     pub rotated: Option<Vec<bool>>,
     pub temperature: Option<Temperature>,
-    pub delta: Option<Delta>,
+    /// Attention reads latent vectors, if it does not read keys and values.
+    pub latent: Option<Latent>,
+    /// The blocks of each layer.
+    pub blocks: Vec<Blocks>,
+    /// What layers with a state compute.
+    pub recurrence: Option<Recurrence>,
     /// The results of attention are multiplied by the sigmoid of gates, which the matrix of the queries makes.
     pub gated_attention: bool,
     pub attention_scale: f64,
@@ -174,6 +160,10 @@ pub struct Shape {
     pub embedding_scale: f64,
     /// The factor of what attention and feed-forward give, before it is added.
     pub residual_scale: f64,
+    /// The factors of attention's input and result.
+    pub attention_factors: [f64; 2],
+    /// The factors of gates before the activation, and of the block's result.
+    pub ffn_factors: [f64; 2],
     pub logit_scale: f64,
     pub activation: Activation,
     /// Feed-forward blocks multiply the up projection by an activated gate; otherwise it is activated itself.
@@ -188,55 +178,15 @@ pub struct Shape {
     pub head_norms: HeadNorms,
     pub norms: Norms,
     pub norm_kind: NormKind,
+    /// Results of attention, and neurons, have norms before their last matrix.
+    pub inner_norms: bool,
     /// Each head has an attention sink, a logit without a key.
     pub sinks: bool,
     /// The name of the norm before the feed-forward block.
     pub ffn_norm: &'static str,
+    /// The name of the norm after all layers.
+    pub output_norm: &'static str,
     pub stated: Stated,
-}
-
-/// Statements of a folder about its tensors, which have to be true.
-#[derive(Clone, Debug, Default)]
-pub struct Stated {
-    pub attention_bias: Option<bool>,
-    /// The bias of the matrix after attention.
-    pub output_bias: Option<bool>,
-    pub ffn_bias: Option<bool>,
-    /// Whether the embeddings make the logits.
-    pub tied: Option<bool>,
-    pub vocabulary: Option<i64>,
-}
-
-impl Stated {
-    /// States of all matrices of a layer whether they have biases.
-    pub fn set_biases(&mut self, biases: Option<bool>) {
-        self.attention_bias = biases;
-        self.output_bias = biases;
-        self.ffn_bias = biases;
-    }
-
-    fn read(settings: &Settings) -> Result<Self> {
-        let flag = |key: Key| settings.inner_first(key).and_then(|value| value.as_bool());
-        Ok(Stated {
-            attention_bias: settings.flag_if(ATTENTION_BIAS)?,
-            output_bias: None,
-            ffn_bias: settings.flag_if(FFN_BIAS)?,
-            tied: flag(TIED),
-            vocabulary: settings.inner_first(VOCABULARY).and_then(|value| value.as_i64()),
-        })
-    }
-
-    /// Refuses a bias that exists although the folder denies it, or is missing although the folder states it.
-    pub fn check_bias(stated: Option<bool>, weights: &Weights, name: &str) -> Result<()> {
-        let is_there = weights.shape_of(name).is_some();
-        match stated {
-            Some(said) if said != is_there => {
-                let (name, is) = (weights.called(name), if is_there { "there" } else { "missing" });
-                Err(Error::format(format!("tensor '{name}' is {is}, and config.json says of such biases: {said}")))
-            }
-            _ => Ok(()),
-        }
-    }
 }
 
 impl Shape {
@@ -266,14 +216,19 @@ impl Shape {
     }
 
     /// [`Shape::read_with`] with these heads of keys and this number of neurons.
-    pub fn with(
+    pub fn with(settings: &Settings, rope: Rope, keys: KeyHeads, ffn: i64, norms: (NormKind, Key)) -> Result<Self> {
+        Self::with_heads(settings, rope, (settings.count(HEADS)?, keys), ffn, norms)
+    }
+
+    /// [`Shape::with`] with these heads of queries and keys.
+    pub fn with_heads(
         settings: &Settings,
         rope: Rope,
-        keys: KeyHeads,
+        (heads, keys): (i64, KeyHeads),
         ffn: i64,
         (norm_kind, eps): (NormKind, Key),
     ) -> Result<Self> {
-        let (layers, width, heads) = (settings.count(LAYERS)?, settings.count(WIDTH)?, settings.count(HEADS)?);
+        let (layers, width) = (settings.count(LAYERS)?, settings.count(WIDTH)?);
         let scale = settings.number_if(ATTENTION_SCALE)?.filter(|scale| *scale != 0.0);
         Ok(Shape {
             layers,
@@ -296,13 +251,17 @@ impl Shape {
             window: None,
             rotated: None,
             temperature: None,
-            delta: None,
+            latent: None,
+            blocks: vec![Blocks::USUAL; usize::try_from(layers).unwrap_or(0)],
+            recurrence: None,
             gated_attention: false,
             attention_scale: scale.unwrap_or(1.0 / (keys.key as f64).sqrt()),
             attention_softcap: 0.0,
             final_softcap: 0.0,
             embedding_scale: 1.0,
             residual_scale: 1.0,
+            attention_factors: [1.0; 2],
+            ffn_factors: [1.0; 2],
             logit_scale: 1.0,
             activation: Activation::Silu,
             gated_ffn: true,
@@ -313,8 +272,10 @@ impl Shape {
             head_norms: HeadNorms::None,
             norms: Norms::Before,
             norm_kind,
+            inner_norms: false,
             sinks: false,
             ffn_norm: "ffn_norm",
+            output_norm: "output_norm",
             stated: Stated::read(settings)?,
         })
     }
@@ -331,61 +292,11 @@ impl Shape {
         Ok(width / heads)
     }
 
-    /// Adds a window to the layers that config.json lists, or otherwise to those for which `is_windowed` is true.
-    pub fn with_window(mut self, settings: &Settings, is_windowed: impl Fn(i64) -> bool) -> Result<Self> {
-        // In GGUF, 0 keys mean no window.
-        let keys = if settings.is_hub() { settings.count_if(WINDOW)? } else { settings.count_or_none(WINDOW)? };
-        let (types, pattern) = (settings.texts_if(LAYER_TYPES)?, self.window_pattern(settings)?);
-        let Some(keys) = keys else { return Ok(self) };
-        let layers: Vec<bool> = match types {
-            _ if pattern.is_some() => pattern.unwrap_or_default(),
-            Some(types) if types.len() as i64 == self.layers => {
-                types.iter().map(|t| window_of(settings, t)).collect::<Result<_>>()?
-            }
-            Some(types) => {
-                let what = format!("has {} entries: one for each of the {} layers is valid", types.len(), self.layers);
-                return Err(settings.refuse(LAYER_TYPES, what));
-            }
-            None => (0..self.layers).map(is_windowed).collect(),
-        };
-        self.window = layers.contains(&true).then_some(Window { keys, layers });
-        Ok(self)
-    }
-
-    /// Which layers have a window, if a GGUF file lists them.
-    fn window_pattern(&self, settings: &Settings) -> Result<Option<Vec<bool>>> {
-        let Some(value) = settings.value_if(WINDOW_PATTERN)? else { return Ok(None) };
-        let layers = 0..self.layers;
-        let pattern = match (value.as_i64(), value.as_array()) {
-            (Some(0), _) => Some(vec![false; usize::try_from(self.layers).unwrap_or(0)]),
-            (Some(every), _) if every > 0 => Some(layers.map(|layer| layer % every < every - 1).collect()),
-            _ => flags_of_layers(&value, self.layers),
-        };
-        let layers = self.layers;
-        pattern.map(Some).ok_or_else(|| {
-            let what = format!("true or false for each of the {layers} layers, or a whole number, is valid");
-            settings.refuse(WINDOW_PATTERN, what)
-        })
-    }
-
-    /// Adds experts, if the settings have any.
-    pub fn with_experts(mut self, settings: &Settings, count: Key, ffn: Key, routing: Routing) -> Result<Self> {
-        // A count of 0 means no experts.
-        let (count_of, used) = (settings.count_or_none(count)?, settings.count_or_none(EXPERTS_USED)?);
-        let Some(count_of) = count_of else { return Ok(self) };
-        let Some(used) = used else {
-            return Err(settings.refuse(EXPERTS_USED, "is missing: a whole number is expected"));
-        };
-        if used > count_of {
-            return Err(settings.refuse(EXPERTS_USED, format!("is {used}: up to the {count_of} experts is valid")));
-        }
-        let ffn = settings.count_if(ffn)?.unwrap_or(self.ffn);
-        self.experts = Some(Experts { count: count_of, used, ffn, routing, shared: None, with_dense: false });
-        Ok(self)
-    }
-
     /// The number of layers, and of neurons in each feed-forward block; fails for models with experts or without gates.
     pub fn neurons(&self) -> Result<(usize, usize)> {
+        if self.blocks.iter().any(|blocks| blocks.ffn == FfnKind::None) {
+            return Err(Error::unsupported("a model with layers that have no feed-forward block"));
+        }
         if self.layer_ffns.is_some() {
             return Err(Error::unsupported("a model whose feed-forward blocks differ in their number of neurons"));
         }
@@ -401,9 +312,32 @@ impl Shape {
         Ok((count(self.layers), count(self.ffn)))
     }
 
-    /// Whether this layer has a state instead of keys and values.
-    pub fn is_recurrent(&self, layer: usize) -> bool {
-        self.delta.as_ref().is_some_and(|delta| delta.layers.get(layer).copied().unwrap_or(false))
+    /// Sets apart the layers at the end of a file that draft tokens. Folders do not count them among the others.
+    pub fn without_drafting(mut self, settings: &Settings, key: Key) -> Result<Self> {
+        let drafting = settings.whole_if(key, 0)?.unwrap_or(0);
+        if !settings.is_hub() {
+            if drafting >= self.layers {
+                let what = format!("is {drafting}: less than the {} layers of the file is valid", self.layers);
+                return Err(settings.refuse(key, what));
+            }
+            self.layers -= drafting;
+        }
+        self.drafting_layers = drafting;
+        Ok(self)
+    }
+
+    /// The blocks of a layer.
+    pub fn blocks_of(&self, layer: usize) -> Blocks {
+        self.blocks.get(layer).copied().unwrap_or(Blocks::USUAL)
+    }
+
+    /// Gives these layers states instead of attention.
+    pub fn with_recurrence(mut self, recurrence: Recurrence, layers: &[bool]) -> Self {
+        self.recurrence = layers.contains(&true).then_some(recurrence);
+        for (blocks, is_recurrent) in self.blocks.iter_mut().zip(layers) {
+            (blocks.attention, blocks.recurrence) = (!is_recurrent, *is_recurrent);
+        }
+        self
     }
 
     /// The heads of a layer's keys and values.
@@ -427,12 +361,18 @@ impl Shape {
 
     /// Whether keys and values are kept for this layer.
     pub fn has_rows(&self, layer: usize) -> bool {
-        !self.is_recurrent(layer) && self.source_of(layer) == layer
+        self.blocks_of(layer).attention && self.source_of(layer) == layer
     }
 
     /// Whether this layer rotates queries and keys.
     pub fn is_rotated(&self, layer: usize) -> bool {
         self.rotated.as_ref().is_none_or(|layers| layers.get(layer).copied().unwrap_or(true))
+    }
+
+    /// The tokens of a chunk, if layers are divided into chunks.
+    pub fn chunk(&self) -> Option<usize> {
+        let window = self.window.as_ref().filter(|window| window.is_chunk);
+        window.map(|window| usize::try_from(window.keys).unwrap_or(0))
     }
 
     /// Which layers have a window.
@@ -451,18 +391,6 @@ pub fn check_heads(settings: &Settings, heads: i64, keys: KeyHeads) -> Result<()
     match heads % keys.count {
         0 => Ok(()),
         _ => Err(settings.refuse(KV_HEADS, format!("is {}: a divisor of the {heads} heads is valid", keys.count))),
-    }
-}
-
-/// Whether layers of this kind have a window.
-fn window_of(settings: &Settings, kind: &str) -> Result<bool> {
-    match kind {
-        "sliding_attention" => Ok(true),
-        "full_attention" => Ok(false),
-        other => {
-            let what = format!("has '{other}': sliding_attention and full_attention are known");
-            Err(Error::unsupported(format!("{}: {what}", settings.name(LAYER_TYPES))))
-        }
     }
 }
 

@@ -1,0 +1,41 @@
+//! BitNet: as Llama, with norms of what attention gives and of neurons, and matrices of three values.
+
+use super::names;
+use crate::decoder::activation::Activation;
+use crate::decoder::keys::KV_HEADS;
+use crate::decoder::rope::{self, Rope};
+use crate::decoder::shape::Shape;
+use crate::settings::{Key, Settings};
+use crate::weights::HubNames;
+use crate::{Error, Result};
+
+const ACTIVATION: Key = Key("hidden_activation", "hidden_act");
+
+/// Reads the settings.
+pub fn shape(settings: &Settings) -> Result<Shape> {
+    let settings = &rope::with_older_names(&settings.with_defaults(&[(KV_HEADS, 5.into())])?, 5e5)?;
+    let shape = Shape::read(settings, Rope::read(settings, Shape::head(settings)?, true)?)?;
+    let activation = match settings.text_if(ACTIVATION)?.as_deref() {
+        // GGUF files that do not say it are of older models.
+        None if !settings.is_hub() => Activation::Silu,
+        None | Some("relu2") => Activation::ReluSquared,
+        Some("silu" | "swish") => Activation::Silu,
+        Some(other) => {
+            let what = format!("is '{other}': relu2 and silu are known");
+            return Err(Error::unsupported(format!("{}: {what}", settings.name(ACTIVATION))));
+        }
+    };
+    Ok(Shape { activation, inner_norms: true, ..shape })
+}
+
+/// The folder's names.
+pub fn hub_names() -> HubNames {
+    let part = |part: &str| {
+        Some(match part {
+            "attn_sub_norm" => "self_attn.attn_sub_norm",
+            "ffn_sub_norm" => "mlp.ffn_sub_norm",
+            _ => return None,
+        })
+    };
+    names::with(part, false)
+}

@@ -1,0 +1,117 @@
+//! Falcon H1: attention and states side by side, and factors of most products, which GGUF files have in their matrices.
+
+use super::{mamba, names};
+use crate::decoder::keys::{CONTEXT, KV_HEADS, WIDTH};
+use crate::decoder::rope::{self, Rope};
+use crate::decoder::shape::{Recurrence, Shape};
+use crate::settings::{Key, Settings};
+use crate::weights::{HubName, HubNames};
+use crate::{Error, Result};
+
+const KEYS: &mamba::Keys = &mamba::Keys {
+    heads: Key("ssm.time_step_rank", "mamba_n_heads"),
+    head: Key("", "mamba_d_head"),
+    state: Key("ssm.state_size", "mamba_d_state"),
+    groups: Key("ssm.group_count", "mamba_n_groups"),
+    taps: Key("ssm.conv_kernel", "mamba_d_conv"),
+    inner: Key("ssm.inner_size", "mamba_d_ssm"),
+    limits: Key("", "time_step_limit"),
+    convolution_bias: Key("", "mamba_conv_bias"),
+    bias: Key("", "mamba_proj_bias"),
+};
+const EXPAND: Key = Key("", "mamba_expand");
+const NORMED: Key = Key("", "mamba_rms_norm");
+const GATES_LAST: Key = Key("", "mamba_norm_before_gate");
+const PROJECTORS_BIAS: Key = Key("", "projectors_bias");
+const EMBEDDING: Key = Key("", "embedding_multiplier");
+const LOGITS: Key = Key("", "lm_head_multiplier");
+const KEY_FACTOR: Key = Key("", "key_multiplier");
+const ATTENTION_IN: Key = Key("", "attention_in_multiplier");
+const ATTENTION_OUT: Key = Key("", "attention_out_multiplier");
+const STATE_IN: Key = Key("", "ssm_in_multiplier");
+const STATE_OUT: Key = Key("", "ssm_out_multiplier");
+const STATE_PARTS: Key = Key("", "ssm_multipliers");
+const FFN_PARTS: Key = Key("", "mlp_multipliers");
+
+/// Reads the settings.
+pub fn shape(settings: &Settings) -> Result<Shape> {
+    let settings = &rope::with_older_names(&settings.with_defaults(&unsaid())?, 1e4)?;
+    let settings = &match settings.is_null(KEYS.inner) {
+        true => settings.with_values(&[(KEYS.inner, (settings.count(EXPAND)? * settings.count(WIDTH)?).into())])?,
+        false => settings.clone(),
+    };
+    let factor = |key: Key| Ok::<_, Error>(settings.number_if(key)?.unwrap_or(1.0));
+    let mut mamba = mamba::read(settings, KEYS)?;
+    // GGUF files have norms, after the gates, if they have their tensors.
+    mamba.normed = settings.is_hub().then_some(settings.flag_if(NORMED)?.unwrap_or(false));
+    mamba.gates_last = settings.flag_if(GATES_LAST)?.unwrap_or(settings.is_hub());
+    (mamba.input_scale, mamba.output_scale) = (factor(STATE_IN)?, factor(STATE_OUT)?);
+    mamba.factors = factors(settings, STATE_PARTS)?;
+    let rope = Rope::read(settings, Shape::head(settings)?, true)?;
+    let mut shape = Shape::read(settings, rope)?;
+    mamba::set_biases(settings, KEYS, &mut shape)?;
+    if let Some([_, output]) = &mut shape.stated.mamba_bias {
+        *output = settings.flag_if(PROJECTORS_BIAS)?.unwrap_or(false);
+    }
+    let layers = vec![true; usize::try_from(shape.layers).unwrap_or(0)];
+    let mut shape = Shape {
+        // The factor of keys is one of products with them.
+        attention_scale: shape.attention_scale * factor(KEY_FACTOR)?,
+        attention_factors: [factor(ATTENTION_IN)?, factor(ATTENTION_OUT)?],
+        ffn_factors: factors(settings, FFN_PARTS)?.unwrap_or([1.0; 2]),
+        embedding_scale: factor(EMBEDDING)?,
+        logit_scale: factor(LOGITS)?,
+        ..shape.with_recurrence(Recurrence::Mamba(mamba), &layers)
+    };
+    shape.blocks.iter_mut().for_each(|blocks| blocks.attention = true);
+    Ok(shape)
+}
+
+/// Defaults of the published code.
+fn unsaid() -> Vec<(Key, serde_json::Value)> {
+    vec![
+        (KV_HEADS, 8.into()),
+        (CONTEXT, 8192.into()),
+        (KEYS.heads, 128.into()),
+        (KEYS.inner, 1024.into()),
+        (KEYS.state, 256.into()),
+        (KEYS.groups, 1.into()),
+        (KEYS.taps, 4.into()),
+        (EXPAND, 2.into()),
+    ]
+}
+
+/// A list of N factors, if a folder has it.
+fn factors<const N: usize>(settings: &Settings, key: Key) -> Result<Option<[f64; N]>> {
+    let Some(list) = settings.numbers_if(key)? else { return Ok(None) };
+    let entries = list.len();
+    let factors = list.try_into();
+    factors.map(Some).map_err(|_| settings.refuse(key, format!("has {entries} entries: {N} numbers are valid")))
+}
+
+/// The folder's names.
+pub fn hub_names() -> HubNames {
+    let others = names::with(part, false).of;
+    HubNames::new(move |name| match name.strip_prefix("blk.").and_then(|rest| rest.split_once('.')) {
+        _ if name == "output_norm.weight" => HubName::One(names::behind_prefixes("final_layernorm.weight")),
+        Some((layer, part)) => match mamba::number(part) {
+            Some(number) => names::in_layer(layer, &format!("mamba.{number}")),
+            None => others(name),
+        },
+        None => others(name),
+    })
+}
+
+fn part(part: &str) -> Option<&'static str> {
+    Some(match part {
+        "ffn_norm" => "pre_ff_layernorm",
+        "ffn_gate" => "feed_forward.gate_proj",
+        "ffn_up" => "feed_forward.up_proj",
+        "ffn_down" => "feed_forward.down_proj",
+        "ssm_in" => "mamba.in_proj",
+        "ssm_conv1d" => "mamba.conv1d",
+        "ssm_norm" => "mamba.norm",
+        "ssm_out" => "mamba.out_proj",
+        _ => return None,
+    })
+}

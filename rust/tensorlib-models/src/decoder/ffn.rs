@@ -1,0 +1,173 @@
+//! The feed-forward block of a layer.
+
+use super::activation::Xielu;
+use super::experts::ExpertFfn;
+use super::layer::scaled;
+use super::neurons::NeuronFfn;
+use super::run::Run;
+use super::shape::{FfnKind, Shape, XieluNumbers};
+use crate::activity::Activity;
+use crate::weights::Weights;
+use crate::{Error, Result};
+use tensorlib::nn::{Linear, Module, RmsNorm};
+use tensorlib::Tensor;
+
+/// Gate, up and down projections.
+pub struct GatedFfn {
+    gate: Linear,
+    up: Linear,
+    /// A norm of the neurons.
+    norm: Option<RmsNorm>,
+    down: Linear,
+}
+
+impl GatedFfn {
+    /// Loads the matrices of `ffn` neurons. `name`: the name of a part.
+    pub fn load(weights: &Weights, width: i64, ffn: i64, name: impl Fn(&str) -> String) -> Result<Self> {
+        Ok(GatedFfn {
+            gate: weights.linear(&name("ffn_gate"), width, ffn)?,
+            up: weights.linear(&name("ffn_up"), width, ffn)?,
+            norm: None,
+            down: weights.linear(&name("ffn_down"), ffn, width)?,
+        })
+    }
+
+    /// The block's result for x, [width, tokens], and the gates and neurons that make it.
+    pub fn forward(&self, run: &Run, x: &Tensor) -> Result<(Tensor, [Tensor; 2])> {
+        let [of_gate, of_result] = run.shape.ffn_factors;
+        let (gate, up) = (scaled(self.gate.forward(x, &run.pass)?, of_gate)?, self.up.forward(x, &run.pass)?);
+        let hidden = run.shape.activation.gated(&gate, &up)?;
+        let normed = match &self.norm {
+            Some(norm) => norm.forward(&hidden, &run.pass)?,
+            None => hidden.clone(),
+        };
+        Ok((scaled(self.down.forward(&normed, &run.pass)?, of_result)?, [gate, hidden]))
+    }
+
+    /// [`GatedFfn::forward`] for the block of layer `number`, whose neurons may be observed.
+    fn observed(&self, run: &Run, number: usize, x: &Tensor) -> Result<Tensor> {
+        let (result, [gate, hidden]) = self.forward(run, x)?;
+        run.observe(number, &gate, &hidden)?;
+        Ok(result)
+    }
+}
+
+/// A block without experts next to one with experts. Each has norms of its own.
+pub struct MixedFfn {
+    dense: GatedFfn,
+    dense_norm: RmsNorm,
+    experts: ExpertFfn,
+    before: RmsNorm,
+    after: RmsNorm,
+}
+
+/// A layer's feed-forward block.
+pub enum Ffn {
+    Gated(GatedFfn),
+    Mixed(Box<MixedFfn>),
+    Fused { gate_up: Linear, down: Linear },
+    Ungated { up: Linear, down: Linear, xielu: Option<Xielu> },
+    Neurons(Box<NeuronFfn>),
+    Experts(Box<ExpertFfn>),
+}
+
+impl Ffn {
+    /// Loads the block of layer `number`.
+    pub fn load(weights: &Weights, shape: &Shape, number: usize, activity: Option<&Activity>) -> Result<Self> {
+        let name = |part: &str| format!("blk.{number}.{part}");
+        let linear = |part: &str, inputs, outputs| weights.linear(&name(part), inputs, outputs);
+        let (width, ffn) = (shape.width, shape.ffn_of(number));
+        let experts = shape.experts.as_ref().filter(|_| shape.blocks_of(number).ffn == FfnKind::Experts);
+        Ok(match (experts, shape.fused_ffn) {
+            (Some(experts), _) if experts.with_dense => {
+                let norm = |part: &str| weights.rms_norm(&format!("blk.{number}.{part}"), width, shape.eps);
+                Ffn::Mixed(Box::new(MixedFfn {
+                    dense: GatedFfn::load(weights, width, ffn, name)?,
+                    dense_norm: norm("post_ffw_norm_1")?,
+                    experts: ExpertFfn::load(weights, shape, experts, number)?,
+                    before: norm("pre_ffw_norm_2")?,
+                    after: norm("post_ffw_norm_2")?,
+                }))
+            }
+            (Some(experts), _) => Ffn::Experts(Box::new(ExpertFfn::load(weights, shape, experts, number)?)),
+            _ if weights.shape_of(&NeuronFfn::down_of(number)).is_some() => {
+                Ffn::Neurons(Box::new(NeuronFfn::load(weights, shape, number, activity)?))
+            }
+            _ if activity.is_some() => {
+                let down = NeuronFfn::down_of(number);
+                let message = format!("tensor '{down}' is missing, of which active neurons' rows would be read");
+                return Err(Error::unsupported(message).with_hint("`tensorlib transpose-down` makes such a model"));
+            }
+            _ if !shape.gated_ffn => Ffn::Ungated {
+                up: linear("ffn_up", width, ffn)?,
+                down: linear("ffn_down", ffn, width)?,
+                xielu: xielu(weights, shape, number)?,
+            },
+            (None, true) => {
+                Ffn::Fused { gate_up: linear("ffn_up", width, 2 * ffn)?, down: linear("ffn_down", ffn, width)? }
+            }
+            (None, false) => {
+                let norm = || weights.rms_norm(&name("ffn_sub_norm"), ffn, shape.eps);
+                let norm = shape.inner_norms.then(norm).transpose()?;
+                Ffn::Gated(GatedFfn { norm, ..GatedFfn::load(weights, width, ffn, name)? })
+            }
+        })
+    }
+
+    /// The result of layer `number` for `x`, which is the norm of `before`.
+    pub fn forward(&self, run: &Run, number: usize, before: &Tensor, x: &Tensor) -> Result<Tensor> {
+        let activation = run.shape.activation;
+        match self {
+            Ffn::Gated(gated) => gated.observed(run, number, x),
+            Ffn::Mixed(mixed) => {
+                let dense = mixed.dense_norm.forward(&mixed.dense.observed(run, number, x)?, &run.pass)?;
+                let to_experts = mixed.before.forward(before, &run.pass)?;
+                let chosen = mixed.experts.forward_routed(run, &to_experts, before)?;
+                Ok((&dense + &mixed.after.forward(&chosen, &run.pass)?)?)
+            }
+            Ffn::Fused { gate_up, down } => {
+                let both = gate_up.forward(x, &run.pass)?;
+                let hidden = activation.gated_halves(&both)?;
+                run.observe(number, &both.narrow(0, 0, run.shape.ffn)?, &hidden)?;
+                Ok(down.forward(&hidden, &run.pass)?)
+            }
+            Ffn::Ungated { up, down, xielu } => {
+                let up = up.forward(x, &run.pass)?;
+                let hidden = xielu.map_or_else(|| activation.of(&up), |xielu| xielu.of(&up))?;
+                Ok(down.forward(&hidden, &run.pass)?)
+            }
+            Ffn::Neurons(neurons) => neurons.forward(run, x),
+            Ffn::Experts(experts) => experts.forward(run, x),
+        }
+    }
+
+    /// The experts, if there are some.
+    pub fn experts(&self) -> Option<&ExpertFfn> {
+        match self {
+            Ffn::Experts(experts) => Some(experts),
+            Ffn::Mixed(mixed) => Some(&mixed.experts),
+            _ => None,
+        }
+    }
+}
+
+/// The numbers of a layer's xIELU, if the model has it.
+fn xielu(weights: &Weights, shape: &Shape, number: usize) -> Result<Option<Xielu>> {
+    let find = |name: &str| -> Result<Option<f64>> {
+        let Some(found) = weights.find(&format!("blk.{number}.xielu_{name}"), &[1])? else { return Ok(None) };
+        Ok(found.to_f32_vec()?.first().map(|x| f64::from(*x)))
+    };
+    let get = |name: &str| {
+        let missing =
+            || Error::format(format!("tensor '{}' is missing", weights.called(&format!("blk.{number}.xielu_{name}"))));
+        find(name)?.ok_or_else(missing)
+    };
+    match &shape.xielu {
+        None => Ok(None),
+        Some(XieluNumbers::OfLayers(all)) => Ok(all.get(number).copied()),
+        Some(XieluNumbers::InTensors) => {
+            let (beta, eps) = (find("beta")?.unwrap_or(0.5), find("eps")?.unwrap_or(-1e-6));
+            Ok(Some(Xielu::of_stored(get("alpha_n")?, get("alpha_p")?, beta, eps)))
+        }
+    }
+}
