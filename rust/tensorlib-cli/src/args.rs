@@ -2,6 +2,8 @@
 
 #[cfg(feature = "grammar")]
 mod constraints;
+mod hub;
+mod models;
 mod sampling;
 #[cfg(feature = "server")]
 mod serve;
@@ -17,6 +19,7 @@ use tensorlib_models::{Pooling, Tested};
 
 #[cfg(feature = "grammar")]
 pub use constraints::Constraints;
+pub use hub::{rewritten, Hub, SCHEME as MODEL_OF_HUB};
 pub use sampling::Sampling;
 #[cfg(feature = "server")]
 pub use serve::Serve;
@@ -160,6 +163,8 @@ pub struct Inspect {
     /// for all
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub hub: Hub,
     /// JSON: everything, arrays in full (see the README for its structure)
     #[arg(long)]
     pub json: bool,
@@ -183,6 +188,8 @@ pub struct Quantize {
     /// The GGUF file to write; - is standard output
     #[arg(value_name = "OUT")]
     pub output: PathBuf,
+    #[command(flatten)]
+    pub hub: Hub,
     /// The type to store weights as
     #[arg(long = "type", short = 't', value_name = "TYPE", ignore_case = true, value_parser = storage_types())]
     pub dtype: DType,
@@ -231,6 +238,8 @@ pub struct TransposeDown {
     /// The GGUF file to write; - is standard output
     #[arg(value_name = "OUT")]
     pub output: PathBuf,
+    #[command(flatten)]
+    pub hub: Hub,
     /// Replace OUT if it exists; if OUT is a symbolic link, replace its target
     #[arg(long)]
     pub force: bool,
@@ -314,6 +323,8 @@ pub struct Embed {
     /// A hub folder, or a GGUF file
     pub model: PathBuf,
     #[command(flatten)]
+    pub hub: Hub,
+    #[command(flatten)]
     pub devices: DeviceArgs,
     /// Convert matrices to this type when they are loaded, such as q8_0 [default: as they are stored]
     #[arg(long = "type", value_name = "TYPE", ignore_case = true, value_parser = storage_types())]
@@ -345,6 +356,8 @@ pub struct Rerank {
     /// What the lines should answer
     pub query: String,
     #[command(flatten)]
+    pub hub: Hub,
+    #[command(flatten)]
     pub devices: DeviceArgs,
     /// Convert matrices to this type when they are loaded, such as q8_0 [default: as they are stored]
     #[arg(long = "type", value_name = "TYPE", ignore_case = true, value_parser = storage_types())]
@@ -368,6 +381,8 @@ pub struct Rerank {
 pub struct Classify {
     /// A hub folder, or a GGUF file
     pub model: PathBuf,
+    #[command(flatten)]
+    pub hub: Hub,
     #[command(flatten)]
     pub devices: DeviceArgs,
     /// Convert matrices to this type when they are loaded, such as q8_0 [default: as they are stored]
@@ -400,6 +415,8 @@ pub struct Generate {
     pub model: PathBuf,
     /// The text to continue
     pub prompt: Option<String>,
+    #[command(flatten)]
+    pub hub: Hub,
     /// Read the text to continue from a file; - is standard input
     #[arg(long, value_name = "F", conflicts_with = "prompt")]
     pub file: Option<PathBuf>,
@@ -471,6 +488,8 @@ pub struct Generate {
 pub struct Logits {
     /// A GGUF file, or a hub folder
     pub model: PathBuf,
+    #[command(flatten)]
+    pub hub: Hub,
     /// The tokens, used as given
     #[arg(long, value_name = "1,5,9", value_delimiter = ',', required = true)]
     pub tokens: Vec<u32>,
@@ -495,6 +514,8 @@ pub struct Perplexity {
     pub model: PathBuf,
     /// The text; - is standard input
     pub file: PathBuf,
+    #[command(flatten)]
+    pub hub: Hub,
     #[command(flatten)]
     pub devices: DeviceArgs,
     /// Tokens per window
@@ -523,6 +544,8 @@ pub struct Activity {
     #[arg(value_name = "OUT")]
     pub output: PathBuf,
     #[command(flatten)]
+    pub hub: Hub,
+    #[command(flatten)]
     pub devices: DeviceArgs,
     /// The value compared with thresholds: `gate`, the activated gate; `hidden`, the input of the down projection;
     /// `positive`, whether the gate is above 0, without a threshold [default: positive for a model with ReLU, else
@@ -548,6 +571,8 @@ pub struct Activity {
 pub struct PlaceModel {
     /// A GGUF file, or a hub folder
     pub model: PathBuf,
+    #[command(flatten)]
+    pub hub: Hub,
     #[command(flatten)]
     pub devices: DeviceArgs,
     #[command(flatten)]
@@ -576,6 +601,8 @@ pub struct Devices {
 pub struct Bench {
     /// A language model to measure: a GGUF file, or a hub folder
     pub model: Option<PathBuf>,
+    #[command(flatten)]
+    pub hub: Hub,
     /// Tokens of the prompt; 0: none
     #[arg(short = 'p', long, value_name = "N", default_value = "512", requires = "model",
           value_parser = clap::value_parser!(u32).range(0..=1 << 20))]

@@ -11,7 +11,7 @@ mod encoder;
 mod error;
 pub mod files;
 mod generate;
-mod hub_cache;
+pub mod hub;
 mod kind;
 mod modules;
 mod norm;

@@ -54,6 +54,12 @@ impl Drop for Progress {
     }
 }
 
+/// Counts bytes that come over a network, if standard error is a terminal.
+#[cfg(feature = "hub")]
+pub fn download_bar() -> ProgressBar {
+    bar(0, target(io::stderr().is_terminal()))
+}
+
 /// Counts lines, if the output is a file and standard error a terminal.
 pub fn lines_bar() -> ProgressBar {
     counting_bar(None, "{spinner} {human_pos} lines, {per_sec}, {elapsed}")

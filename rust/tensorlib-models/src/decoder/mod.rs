@@ -40,6 +40,8 @@ use crate::weights::{Adapter, DeviceMap, HubNames, Loaded, Weights};
 use crate::{Error, Result};
 pub(crate) use architectures::{gemma3, names};
 pub use cost::Cost;
+#[cfg(feature = "hub")]
+pub(crate) use fingerprint::digits;
 pub use prefix_store::PrefixStore;
 pub use sequences::{SequenceId, Sequences, SequencesOptions, Step};
 pub use session::Session;
