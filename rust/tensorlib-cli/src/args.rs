@@ -8,6 +8,7 @@ mod sampling;
 #[cfg(feature = "server")]
 mod serve;
 
+use crate::commands::quantize::recipe::Recipe;
 use crate::files::pattern::Keep;
 use crate::files::types::is_storage;
 use crate::model::budget::{Budget, Put};
@@ -58,8 +59,9 @@ pub enum Command {
     Inspect(Inspect),
     /// Store a model in a smaller type: GGUF or safetensors in, GGUF out
     ///
-    /// Quantises float tensors of two or more dimensions whose rows are whole blocks of the type. Tensors with other
-    /// rows become q8_0 if they fit that; everything else is copied unchanged. 8-bit floats are read as f32; other
+    /// A mix, such as Q4_K_M, gives each matrix the type that llama.cpp gives it. One type for all, such as q4_K or with
+    /// --pure, quantises float tensors of two or more dimensions whose rows are whole blocks of the type; those with
+    /// other rows become q8_0 if they fit that. Everything else is copied unchanged. 8-bit floats are read as f32; other
     /// types that GGUF lacks are left out with a warning. OUT appears under its name only when it is complete: a run
     /// that is stopped leaves nothing. Only a few pieces of a tensor are in memory at a time.
     #[command(after_long_help = EXIT_CODES)]
@@ -190,9 +192,12 @@ pub struct Quantize {
     pub output: PathBuf,
     #[command(flatten)]
     pub hub: Hub,
-    /// The type to store weights as
-    #[arg(long = "type", short = 't', value_name = "TYPE", ignore_case = true, value_parser = storage_types())]
-    pub dtype: DType,
+    /// The mix of types to store weights as, such as Q4_K_M or Q8_0; or one type for all of them, such as q4_K
+    #[arg(long = "type", short = 't', value_name = "TYPE", ignore_case = true, value_parser = recipes())]
+    pub recipe: Recipe,
+    /// Store all weights as one type: that of the mix's name, or its main one
+    #[arg(long)]
+    pub pure: bool,
     /// Weights of the columns' errors: a GGUF (imatrix too) or safetensors file with ne[0] values per tensor name
     #[arg(long, value_name = "FILE")]
     pub importance: Option<PathBuf>,
@@ -227,6 +232,16 @@ pub struct Quantize {
     /// Print neither progress bar nor summary
     #[arg(long, short, conflicts_with = "verbose")]
     pub quiet: bool,
+}
+
+impl Quantize {
+    /// How types are chosen.
+    pub fn recipe(&self) -> Recipe {
+        match self.pure {
+            true => self.recipe.pure(),
+            false => self.recipe,
+        }
+    }
 }
 
 /// `transpose-down`
@@ -663,6 +678,10 @@ pub struct Man {
     /// Write tensorlib.1 and a page for each command into this folder
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
+}
+
+fn recipes() -> impl TypedValueParser<Value = Recipe> {
+    PossibleValuesParser::new(Recipe::names()).try_map(|name| Recipe::parse(&name))
 }
 
 fn storage_types() -> impl TypedValueParser<Value = DType> {

@@ -2,20 +2,23 @@
 
 mod choice;
 mod importance;
+mod mix;
 mod pipeline;
 mod plan;
 mod range;
+pub mod recipe;
 mod report;
 
 use crate::args::Quantize;
 use crate::failure::{warn, Exit, Outcome};
 use crate::files::open;
 use crate::files::output::{Output, Target};
-use crate::files::types::{file_type, is_quantised};
+use crate::files::types::is_quantised;
 use crate::terminal::progress::Progress;
 use crate::terminal::signals;
 use choice::choose;
 use importance::Importance;
+use mix::Model;
 use pipeline::Job;
 use plan::{plan, Step, Wishes};
 use report::{print_plan, summary, warn_of_losses};
@@ -40,7 +43,13 @@ pub fn run(options: &Quantize, out: &mut dyn Write) -> Outcome<Exit> {
     };
     let output = Output::check(&target, &source.paths(&options.input))?;
     let mut choice = choose(source.entries(), &options.skip, &options.keep)?;
-    let wishes = Wishes { dtype: options.dtype, keep: &options.keep, requantize: options.allow_requantize };
+    let wishes = Wishes {
+        recipe: options.recipe(),
+        model: &Model::of(&source, &choice.taken),
+        weighted: options.importance.is_some(),
+        keep: &options.keep,
+        requantize: options.allow_requantize,
+    };
     let steps = plan(std::mem::take(&mut choice.taken), &wishes)?;
     warn_of_losses(&steps, &choice.left_out);
     let importance = match &options.importance {
@@ -87,7 +96,7 @@ fn write(
 
 fn set_metadata(options: &Quantize, source: &Source, steps: &[Step], writer: &mut GgufWriter) -> Outcome<()> {
     let mut own: Vec<(&str, Value)> = Vec::new();
-    own.extend(file_type(options.dtype).map(|n| (FILE_TYPE, n.into())));
+    own.extend(options.recipe().file_type().map(|n| (FILE_TYPE, n.into())));
     if steps.iter().any(|s| is_quantised(s.to)) {
         own.push((QUANTIZATION, QUANTIZATION_VERSION.into()));
     }
