@@ -66,6 +66,13 @@ pub enum Command {
     /// that is stopped leaves nothing. Only a few pieces of a tensor are in memory at a time.
     #[command(after_long_help = EXIT_CODES)]
     Quantize(Quantize),
+    /// Measure which columns of a language model's matrices matter, for `quantize --imatrix`
+    ///
+    /// Runs FILE's text through the model and writes, for each matrix of a layer and for each of its experts, the mean
+    /// square of what each column is multiplied with. OUT is a GGUF file as llama.cpp's tool of that name writes it. Some
+    /// hundred windows of a text like those that the model will see are enough.
+    #[command(after_long_help = EXIT_CODES)]
+    Imatrix(Imatrix),
     /// Transpose a model's down projections for sparse products
     ///
     /// `blk.N.ffn_down.weight` becomes `blk.N.ffn_down_t.weight`, with a row per neuron, so that decoders read only the
@@ -198,8 +205,9 @@ pub struct Quantize {
     /// Store all weights as one type: that of the mix's name, or its main one
     #[arg(long)]
     pub pure: bool,
-    /// Weights of the columns' errors: a GGUF (imatrix too) or safetensors file with ne[0] values per tensor name
-    #[arg(long, value_name = "FILE")]
+    /// Weights of the columns' errors: what `tensorlib imatrix` writes, an imatrix.dat, or a GGUF or safetensors file
+    /// with ne[0] values per tensor name
+    #[arg(long, visible_alias = "imatrix", value_name = "FILE")]
     pub importance: Option<PathBuf>,
     /// Another type for tensors whose name matches PATTERN (* and ?); `same` leaves them unchanged; the first match
     /// counts, and each pattern has to match a tensor
@@ -242,6 +250,34 @@ impl Quantize {
             false => self.recipe,
         }
     }
+}
+
+/// `imatrix`
+#[derive(Args)]
+pub struct Imatrix {
+    /// A GGUF file, or a hub folder; the original, or quantised with little loss
+    pub model: PathBuf,
+    /// The text; - is standard input
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub hub: Hub,
+    /// The GGUF file to write; - is standard output
+    #[arg(long, short, value_name = "OUT", default_value = "imatrix.gguf")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub devices: DeviceArgs,
+    /// Tokens per window
+    #[arg(long, value_name = "N", default_value = "512", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    pub ctx: u32,
+    /// Read at most N tokens of the text
+    #[arg(long = "tokens", short = 'n', value_name = "N")]
+    pub limit: Option<usize>,
+    /// Forbid products that round activations to fewer bits
+    #[arg(long)]
+    pub exact: bool,
+    /// Replace OUT if it exists
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// `transpose-down`

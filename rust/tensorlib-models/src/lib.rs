@@ -12,6 +12,7 @@ mod error;
 pub mod files;
 mod generate;
 pub mod hub;
+mod importance;
 mod kind;
 mod modules;
 mod norm;
@@ -43,6 +44,7 @@ pub use generate::{
     Sampler, SamplerOptions, Segment, Speculation, SpeculationOptions, Tool, ToolCall, ToolChoice, ToolFormat, Tools,
     Totals,
 };
+pub use importance::Importance;
 pub use kind::ModelKind;
 pub use perplexity::{perplexity, Perplexity};
 pub use placement::{

@@ -12,6 +12,7 @@ impl Command {
         match self {
             Command::Inspect(options) => options.files.iter_mut().map(|path| (path, Reads::Tensors)).collect(),
             Command::Quantize(options) => tensors(&mut options.input),
+            Command::Imatrix(options) => model(&mut options.model),
             Command::TransposeDown(options) => tensors(&mut options.input),
             Command::Compare(options) => vec![(&mut options.a, Reads::Tensors), (&mut options.b, Reads::Tensors)],
             Command::Embed(options) => model(&mut options.model),

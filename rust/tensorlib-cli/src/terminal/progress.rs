@@ -70,8 +70,18 @@ pub fn texts_bar(total: u64) -> ProgressBar {
     counting_bar(Some(total), "{bar:30} {human_pos} of {human_len} texts, {per_sec}, {eta} left")
 }
 
+/// Counts windows of a text of `total`, if standard error is a terminal.
+pub fn windows_bar(total: u64) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(total), target(io::stderr().is_terminal()));
+    styled(bar, "{bar:30} {human_pos} of {human_len} windows, {eta} left")
+}
+
 pub fn counting_bar(total: Option<u64>, template: &str) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(total, target(io::stderr().is_terminal() && !io::stdout().is_terminal()));
+    let shown = io::stderr().is_terminal() && !io::stdout().is_terminal();
+    styled(ProgressBar::with_draw_target(total, target(shown)), template)
+}
+
+fn styled(bar: ProgressBar, template: &str) -> ProgressBar {
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
@@ -88,11 +98,7 @@ fn target(show: bool) -> ProgressDrawTarget {
 }
 
 fn bar(total: u64, target: ProgressDrawTarget) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(total), target);
-    if let Ok(style) = ProgressStyle::with_template(BAR) {
-        bar.set_style(style);
-    }
-    bar
+    styled(ProgressBar::with_draw_target(Some(total), target), BAR)
 }
 
 /// `12.3 s, 80.1 MiB/s`.

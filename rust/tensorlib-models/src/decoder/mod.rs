@@ -19,6 +19,7 @@ mod pool;
 mod prefix_file;
 mod prefix_store;
 mod prefix_tree;
+mod products;
 mod rope;
 mod run;
 mod saved_file;
@@ -43,6 +44,7 @@ pub use cost::Cost;
 #[cfg(feature = "hub")]
 pub(crate) use fingerprint::digits;
 pub use prefix_store::PrefixStore;
+pub(crate) use products::Product;
 pub use sequences::{SequenceId, Sequences, SequencesOptions, Step};
 pub use session::Session;
 pub(crate) use shape::Shape as DecoderShape;

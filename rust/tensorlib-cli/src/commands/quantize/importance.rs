@@ -2,14 +2,15 @@
 //!
 //! Two naming schemes are supported: `NAME` with the weights themselves, and that of imatrix files of other tools:
 //! `NAME.in_sum2` with sums of squares and `NAME.counts` with their numbers, for each matrix of a stack of experts; the
-//! weight is their mean. A matrix with a count of 0 gets ones.
+//! weight is their mean. A matrix with a count of 0 gets ones. Files of their older format (`dat.rs`) are read too.
 
+use super::dat;
 use super::plan::Step;
 use crate::failure::{warn, Exit, Failure, Outcome};
 use crate::files::open;
 use std::collections::HashMap;
 use std::path::Path;
-use tensorlib_models::files::{pieces, Entry, Source};
+use tensorlib_models::files::{pieces, Entry};
 
 const SUMS: &str = ".in_sum2";
 const COUNTS: &str = ".counts";
@@ -25,19 +26,17 @@ impl Importance {
 
     /// Reads a file and compares it with the tensors that will be encoded.
     pub fn open(path: &Path, steps: &[Step]) -> Outcome<Self> {
-        let source = open::source(path)?;
-        let mut read: HashMap<String, (Entry, Vec<f32>)> = HashMap::new();
-        for entry in source.entries() {
-            let values = whole(&source, &entry).map_err(|e| e.about(path.display()))?;
-            read.insert(entry.name.clone(), (entry, values));
-        }
+        let read = match dat::read(path)? {
+            Some(entries) => entries,
+            None => whole(path)?,
+        };
         let mut weights = HashMap::new();
-        for (name, (_, values)) in &read {
+        for (name, values) in &read {
             if name.ends_with(COUNTS) {
                 continue;
             }
             let tensor = name.strip_suffix(SUMS).unwrap_or(name);
-            let counts = read.get(&format!("{tensor}{COUNTS}")).map(|(_, counts)| counts.as_slice());
+            let counts = read.get(&format!("{tensor}{COUNTS}")).map(Vec::as_slice);
             let values = match counts.filter(|_| name.ends_with(SUMS)) {
                 Some(counts) => means(tensor, values, counts)?,
                 None => values.clone(),
@@ -103,10 +102,16 @@ fn means(tensor: &str, sums: &[f32], counts: &[f32]) -> Outcome<Vec<f32>> {
     Ok(sums.iter().enumerate().map(mean).collect())
 }
 
-fn whole(source: &Source, entry: &Entry) -> Outcome<Vec<f32>> {
-    let mut values = Vec::new();
-    for piece in pieces(entry.elements(), entry.row(), 1, 1 << 20) {
-        values.extend(source.values(entry, &piece)?);
+/// All tensors of a GGUF or safetensors file.
+fn whole(path: &Path) -> Outcome<HashMap<String, Vec<f32>>> {
+    let source = open::source(path)?;
+    let mut all = HashMap::new();
+    for entry in source.entries() {
+        let mut values = Vec::new();
+        for piece in pieces(entry.elements(), entry.row(), 1, 1 << 20) {
+            values.extend(source.values(&entry, &piece).map_err(|e| Failure::from(e).about(path.display()))?);
+        }
+        all.insert(entry.name, values);
     }
-    Ok(values)
+    Ok(all)
 }

@@ -1,6 +1,7 @@
 //! `tensorlib quantize`: the command around the plan and the stream.
 
 mod choice;
+mod dat;
 mod importance;
 mod mix;
 mod pipeline;
