@@ -200,11 +200,14 @@ pub struct Quantize {
     #[command(flatten)]
     pub hub: Hub,
     /// The mix of types to store weights as, such as Q4_K_M or Q8_0; or one type for all of them, such as q4_K
-    #[arg(long = "type", short = 't', value_name = "TYPE", ignore_case = true, value_parser = recipes())]
-    pub recipe: Recipe,
+    #[arg(long = "type", short = 't', value_name = "TYPE", ignore_case = true, value_parser = recipes(), required_unless_present = "target_size")]
+    pub recipe: Option<Recipe>,
     /// Store all weights as one type: that of the mix's name, or its main one
-    #[arg(long)]
+    #[arg(long, conflicts_with = "target_size")]
     pub pure: bool,
+    /// Choose the type of each tensor so that OUT has at most this size, such as 4G, and products lose least
+    #[arg(long, value_name = "SIZE", conflicts_with_all = ["recipe", "split_size"], value_parser = crate::terminal::text::parse_size)]
+    pub target_size: Option<u64>,
     /// Weights of the columns' errors: what `tensorlib imatrix` writes, an imatrix.dat, or a GGUF or safetensors file
     /// with ne[0] values per tensor name
     #[arg(long, visible_alias = "imatrix", value_name = "FILE")]
@@ -243,10 +246,10 @@ pub struct Quantize {
 }
 
 impl Quantize {
-    /// How types are chosen.
-    pub fn recipe(&self) -> Recipe {
+    /// How types are chosen, unless they are chosen for a size.
+    pub fn recipe(&self) -> Option<Recipe> {
         match self.pure {
-            true => self.recipe.pure(),
+            true => self.recipe.map(Recipe::pure),
             false => self.recipe,
         }
     }

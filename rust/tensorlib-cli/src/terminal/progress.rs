@@ -70,6 +70,12 @@ pub fn texts_bar(total: u64) -> ProgressBar {
     counting_bar(Some(total), "{bar:30} {human_pos} of {human_len} texts, {per_sec}, {eta} left")
 }
 
+/// Counts tensors of `total` that are measured, if standard error is a terminal.
+pub fn tensors_bar(total: u64, quiet: bool) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(total), target(io::stderr().is_terminal() && !quiet));
+    styled(bar, "{bar:30} {human_pos} of {human_len} tensors measured, {eta} left")
+}
+
 /// Counts windows of a text of `total`, if standard error is a terminal.
 pub fn windows_bar(total: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(total), target(io::stderr().is_terminal()));

@@ -24,8 +24,8 @@ impl Importance {
         Importance(HashMap::new())
     }
 
-    /// Reads a file and compares it with the tensors that will be encoded.
-    pub fn open(path: &Path, steps: &[Step]) -> Outcome<Self> {
+    /// Reads a file.
+    pub fn read(path: &Path) -> Outcome<Self> {
         let read = match dat::read(path)? {
             Some(entries) => entries,
             None => whole(path)?,
@@ -47,12 +47,11 @@ impl Importance {
             }
             weights.insert(tensor.to_string(), values);
         }
-        let importance = Importance(weights);
-        importance.check(path, steps)?;
-        Ok(importance)
+        Ok(Importance(weights))
     }
 
-    fn check(&self, path: &Path, steps: &[Step]) -> Outcome<()> {
+    /// Compares the weights with the tensors that will be encoded.
+    pub fn check(&self, path: &Path, steps: &[Step]) -> Outcome<()> {
         let mut unknown: Vec<&str> = self.0.keys().map(String::as_str).collect();
         unknown.retain(|name| !steps.iter().any(|s| s.entry.name == *name));
         unknown.sort_unstable();
@@ -60,24 +59,25 @@ impl Importance {
             let n = unknown.len();
             warn(format_args!("{}: {n} names of no tensor in OUT, as '{first}'", path.display()));
         }
-        for step in steps.iter().filter(|s| !s.is_copy()) {
-            let (row, name) = (step.entry.row(), &step.entry.name);
-            let Some(weights) = self.0.get(name) else { continue };
-            let matrices = step.entry.shape.iter().skip(2).map(|n| usize::try_from(*n).unwrap_or(0)).product::<usize>();
-            if weights.len() != row && weights.len() != row * matrices {
-                let message = format!(
-                    "{}: '{name}' has {} weights: {row} is valid, one for each column",
-                    path.display(),
-                    weights.len()
-                );
-                return Err(Failure::new(Exit::Refused, message).hint("is that file of the same model?"));
-            }
-        }
+        steps.iter().filter(|s| !s.is_copy()).try_for_each(|step| self.check_shape(path, &step.entry))?;
         let without = steps.iter().filter(|s| !s.is_copy() && !self.0.contains_key(&s.entry.name)).count();
         if without > 0 {
             warn(format_args!("{}: {without} tensors that are quantised have no weights there", path.display()));
         }
         Ok(())
+    }
+
+    /// Refuses weights whose number is not that of a tensor's columns.
+    pub fn check_shape(&self, path: &Path, entry: &Entry) -> Outcome<()> {
+        let (row, name) = (entry.row(), &entry.name);
+        let Some(weights) = self.0.get(name) else { return Ok(()) };
+        let matrices = entry.shape.iter().skip(2).map(|n| usize::try_from(*n).unwrap_or(0)).product::<usize>();
+        if weights.len() == row || weights.len() == row * matrices {
+            return Ok(());
+        }
+        let n = weights.len();
+        let message = format!("{}: '{name}' has {n} weights: {row} is valid, one for each column", path.display());
+        Err(Failure::new(Exit::Refused, message).hint("is that file of the same model?"))
     }
 
     /// The number of matrices of a tensor with separate weights.

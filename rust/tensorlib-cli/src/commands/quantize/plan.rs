@@ -1,6 +1,6 @@
 //! Decides what `quantize` does with each tensor before a byte is written, so that `--dry-run` shows the same.
 
-use super::mix::{fallback, is_mixed, order, Chooser, Mix, Model};
+use super::mix::fallback;
 use super::recipe::Recipe;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::files::pattern::{fits, Keep};
@@ -31,14 +31,20 @@ impl Step {
     }
 }
 
+/// Types that were chosen tensor by tensor. Matrices that are not in the list stay as they are.
+pub struct Types {
+    /// The types by the names of tensors.
+    pub types: HashMap<String, DType>,
+    /// Why, in the summary.
+    pub why: String,
+}
+
 /// The options of the command line.
 pub struct Wishes<'a> {
-    /// --type
+    /// The type of most matrices.
     pub recipe: Recipe,
-    /// What mixes ask about the model.
-    pub model: &'a Model,
-    /// Whether columns have weights.
-    pub weighted: bool,
+    /// The types of a mix, or for a size.
+    pub types: Option<&'a Types>,
     /// --keep, in their order.
     pub keep: &'a [Keep],
     /// --allow-requantize
@@ -47,35 +53,19 @@ pub struct Wishes<'a> {
 
 /// Plans all tensors.
 pub fn plan(entries: Vec<Entry>, wishes: &Wishes) -> Outcome<Vec<Step>> {
-    let mixed = match wishes.recipe {
-        Recipe::One(_) => HashMap::new(),
-        Recipe::Mix(mix) => mixed(mix, &entries, wishes),
-    };
-    entries.into_iter().map(|entry| step(entry, wishes, &mixed)).collect()
+    entries.into_iter().map(|entry| step(entry, wishes)).collect()
 }
 
-/// The types that a mix gives to the matrices that it changes.
-fn mixed(mix: Mix, entries: &[Entry], wishes: &Wishes) -> HashMap<String, DType> {
-    let is_matrix = |t: &&Entry| t.dims().len() >= 2 && is_mixed(&t.name);
-    let mut matrices: Vec<&Entry> = entries.iter().filter(is_matrix).collect();
-    // The rule counts matrices, and files may have them in any order.
-    matrices.sort_by_key(|t| order(&t.name));
-    let mut chooser = Chooser::new(mix, wishes.model, wishes.weighted);
-    let mut type_of = |t: &Entry| match wishes.keep.iter().any(|k| fits(&k.pattern, &t.name)) {
-        // As in llama.cpp, a tensor whose type is given does not count.
-        true => None,
-        false => Some((t.name.clone(), chooser.next(&t.name, t.row()))),
-    };
-    matrices.into_iter().filter_map(&mut type_of).collect()
-}
-
-fn step(entry: Entry, wishes: &Wishes, mixed: &HashMap<String, DType>) -> Outcome<Step> {
+fn step(entry: Entry, wishes: &Wishes) -> Outcome<Step> {
     let from = entry.known_type()?;
     check_writable(&entry)?;
     let (to, why) = match wishes.keep.iter().find(|k| fits(&k.pattern, &entry.name)) {
         Some(Keep { dtype: Some(to), pattern }) => (explicit(&entry, from, *to, pattern)?, "by --keep".to_string()),
         Some(_) => (from, "by --keep".into()),
-        None => by_recipe(&entry, from, wishes.recipe, mixed),
+        None => match wishes.types {
+            Some(types) => by_types(&entry, from, wishes.recipe, types),
+            None => by_rule(&entry, from, wishes.recipe.dtype()),
+        },
     };
     if from != to && is_quantised(from) && !wishes.requantize {
         let message = format!("tensor '{}' is {from} already: to make it {to} would lose a second time", entry.name);
@@ -120,21 +110,21 @@ fn explicit(entry: &Entry, from: DType, to: DType, pattern: &str) -> Outcome<DTy
     Ok(to)
 }
 
-fn by_recipe(entry: &Entry, from: DType, recipe: Recipe, mixed: &HashMap<String, DType>) -> (DType, String) {
-    let Recipe::Mix(mix) = recipe else { return by_rule(entry, from, recipe.dtype()) };
-    let Some(wanted) = mixed.get(&entry.name).copied().filter(|_| from.kind() != Kind::Integer) else {
+fn by_types(entry: &Entry, from: DType, recipe: Recipe, Types { types, why }: &Types) -> (DType, String) {
+    let Some(wanted) = types.get(&entry.name).copied().filter(|_| from.kind() != Kind::Integer) else {
         let unchanged = match () {
             _ if from.kind() == Kind::Integer => "integers",
             _ if entry.dims().len() < 2 => "less than 2 dimensions",
             _ if is_elementwise(&entry.name) => "added, not multiplied",
-            _ => "small: the mix leaves it",
+            _ if is_quantised(from) => "quantised already",
+            _ => "small: left as it is",
         };
         return (from, unchanged.into());
     };
     let to = fallback(wanted, entry.row());
     let why = match to {
         _ if to != wanted => format!("rows of {} are no blocks of {}", entry.row(), wanted.block_size()),
-        _ if to != recipe.dtype() => format!("of the mix {}", mix.name()),
+        _ if to != recipe.dtype() => why.clone(),
         _ => String::new(),
     };
     (to, why)

@@ -1,9 +1,12 @@
 //! `--type`: one type for all matrices, or a mix.
 
-use super::mix::Mix;
+use super::mix::{is_mixed, order, Chooser, Mix, Model};
+use super::plan::Types;
+use crate::args::Quantize;
+use crate::files::pattern::fits;
 use crate::files::types::{file_type, is_storage};
-use std::fmt;
 use tensorlib::DType;
+use tensorlib_models::files::Entry;
 
 /// How types are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,20 +47,25 @@ impl Recipe {
         }
     }
 
+    /// The types of a mix; `None` where one type is that of all matrices.
+    pub fn types(self, entries: &[Entry], model: &Model, options: &Quantize) -> Option<Types> {
+        let Recipe::Mix(mix) = self else { return None };
+        let is_matrix = |t: &&Entry| t.dims().len() >= 2 && is_mixed(&t.name);
+        let mut matrices: Vec<&Entry> = entries.iter().filter(is_matrix).collect();
+        // The rule counts matrices, and files may have them in any order.
+        matrices.sort_by_key(|t| order(&t.name));
+        // As in llama.cpp, a tensor whose type is given does not count.
+        matrices.retain(|t| !options.keep.iter().any(|k| fits(&k.pattern, &t.name)));
+        let mut chooser = Chooser::new(mix, model, options.importance.is_some());
+        let types = matrices.into_iter().map(|t| (t.name.clone(), chooser.next(&t.name, t.row()))).collect();
+        Some(Types { types, why: format!("of the mix {}", mix.name()) })
+    }
+
     /// The number of `general.file_type`, if the format has one.
     pub fn file_type(self) -> Option<u32> {
         match self {
             Recipe::One(dtype) => file_type(dtype),
             Recipe::Mix(mix) => Some(mix.file_type()),
-        }
-    }
-}
-
-impl fmt::Display for Recipe {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Recipe::One(dtype) => write!(f, "{dtype}"),
-            Recipe::Mix(mix) => f.write_str(mix.name()),
         }
     }
 }
