@@ -8,7 +8,7 @@ mod hub_cache;
 mod hub_server;
 
 use common::*;
-use hub_cache::{plays, tool_with_cache};
+use hub_cache::{command_with_cache, plays, tool_with_cache};
 use hub_server::{Faults, HubServer, COMMIT};
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;
@@ -145,6 +145,34 @@ fn a_broken_download_goes_on_where_it_ended() {
         hub.inspect().expect(0, &["token_embd.weight"]);
         assert_eq!(hub.blobs(), [sha256(&model)]);
     }
+}
+
+/// Ctrl-C ends a download at once, even if the server sends nothing, and keeps what has arrived.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_download_goes_on_later() {
+    use std::time::{Duration, Instant};
+    let model = plays();
+    let hub = Hub::new("hub-interrupted", &[("m.gguf", &model)]);
+    hub.server.fault(Faults { stalls_after: Some(100_000), ..Faults::default() });
+    let envs = [("HF_ENDPOINT", hub.server.address.as_str())];
+    let mut command = command_with_cache(&hub.cache, &envs, &["inspect", "--hf", "o/n", "--tensors"]);
+    let child = command.stderr(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let part = hub.folder().join(format!("blobs/{}.incomplete", sha256(&model)));
+    let begin = Instant::now();
+    while !std::fs::metadata(&part).is_ok_and(|info| info.len() == 100_000) {
+        assert!(begin.elapsed() < Duration::from_secs(60), "nothing arrived");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let out = child.wait_with_output().unwrap();
+    let said = String::from_utf8(out.stderr).unwrap();
+    assert_eq!(out.status.code(), Some(130), "{said}");
+    assert!(said.contains("interrupted: 100000 bytes of m.gguf are kept"), "{said}");
+    hub.server.fault(Faults::default());
+    hub.inspect().expect(0, &["token_embd.weight"]);
+    assert!(hub.server.requests().iter().any(|line| line.ends_with("bytes=100000-")));
 }
 
 #[test]

@@ -3,11 +3,16 @@
 
 use super::{command, ended, Ended, Folder};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 pub const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
 /// Runs the tool with this cache and settings, and none of the user's.
 pub fn tool_with_cache(cache: &Folder, envs: &[(&str, &str)], args: &[&str]) -> Ended {
+    ended(&mut command_with_cache(cache, envs, args))
+}
+
+pub fn command_with_cache(cache: &Folder, envs: &[(&str, &str)], args: &[&str]) -> Command {
     let mut command = command(args);
     for key in ["HF_HOME", "HF_TOKEN", "HF_TOKEN_PATH", "HF_ENDPOINT", "HF_HUB_OFFLINE", "XDG_CACHE_HOME"] {
         command.env_remove(key);
@@ -16,7 +21,7 @@ pub fn tool_with_cache(cache: &Folder, envs: &[(&str, &str)], args: &[&str]) -> 
         command.env_remove(key);
     }
     command.env("HOME", &cache.0).env("HF_HUB_CACHE", cache.path("hub")).envs(envs.iter().copied());
-    ended(&mut command)
+    command
 }
 
 /// Adds a file to a snapshot, as the hub's own tools do.

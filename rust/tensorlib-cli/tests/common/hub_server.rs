@@ -13,6 +13,8 @@ pub struct Faults {
     pub refuses: Option<(u16, &'static str)>,
     /// Closes the connection after this number of bytes of a file, as often as the second number says.
     pub breaks_after: Option<(usize, usize)>,
+    /// Sends this number of bytes of a file, and then nothing.
+    pub stalls_after: Option<usize>,
     /// Sends the contents with another first byte.
     pub is_damaged: bool,
     /// Sends no parts of files.
@@ -133,6 +135,11 @@ impl Shared {
             head(stream, status, &[("Content-Range", &said)], part.len())?;
             let _ = stream.write_all(&part[..n]);
             return None;
+        }
+        if let Some(n) = faults.stalls_after {
+            head(stream, status, &[("Content-Range", &said)], part.len())?;
+            stream.write_all(&part[..n]).ok()?;
+            std::thread::sleep(std::time::Duration::from_secs(60));
         }
         send(stream, status, &[("Content-Range", &said)], part)
     }

@@ -48,14 +48,21 @@ fn entries(mut bytes: &[u8]) -> Option<HashMap<String, Vec<f32>>> {
     let n = number(&mut bytes)?;
     let mut all = HashMap::new();
     for _ in 0..n {
-        let len = number(&mut bytes)?;
-        let name = String::from_utf8(take(&mut bytes, len)?.to_vec()).ok()?;
+        let len = number(&mut bytes).filter(|len| (1..MOST_NAME).contains(len))?;
+        let name = take(&mut bytes, len).filter(|name| name.iter().all(u8::is_ascii_graphic))?;
+        let name = String::from_utf8_lossy(name).into_owned();
         let runs = number(&mut bytes)?.max(1) as f32;
         let len = number(&mut bytes)?.checked_mul(4)?;
         let values = take(&mut bytes, len)?.chunks_exact(4);
         all.insert(name, values.map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]) / runs).collect());
     }
-    Some(all)
+    is_end(bytes).then_some(all)
+}
+
+/// Whether these bytes follow the entries: none in the oldest files, or the number of runs, or also a text's name.
+fn is_end(mut bytes: &[u8]) -> bool {
+    let after_runs = number(&mut bytes).is_none() || bytes.is_empty();
+    after_runs || number(&mut bytes).is_some_and(|len| bytes.len() == len as usize)
 }
 
 fn take<'a>(bytes: &mut &'a [u8], n: u32) -> Option<&'a [u8]> {

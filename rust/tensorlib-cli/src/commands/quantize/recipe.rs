@@ -11,7 +11,7 @@ use tensorlib_models::files::Entry;
 /// How types are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recipe {
-    /// The same type for all matrices.
+    /// One type for all matrices.
     One(DType),
     /// The types of a mix.
     Mix(Mix),
@@ -33,7 +33,7 @@ impl Recipe {
         }
     }
 
-    /// The same with one type for all matrices: of a mix the type with its name, otherwise its main one.
+    /// This recipe with one type for all matrices: of a mix the type with its name, otherwise its main one.
     pub fn pure(self) -> Self {
         let Recipe::Mix(mix) = self else { return self };
         Recipe::One(mix.name().parse().unwrap_or(mix.dtype()))
