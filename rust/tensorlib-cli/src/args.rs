@@ -2,14 +2,16 @@
 
 #[cfg(feature = "grammar")]
 mod constraints;
+mod hub;
+mod making;
+mod models;
 mod sampling;
 #[cfg(feature = "server")]
 mod serve;
 
-use crate::files::pattern::Keep;
 use crate::files::types::is_storage;
 use crate::model::budget::{Budget, Put};
-use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use tensorlib::DType;
@@ -17,6 +19,8 @@ use tensorlib_models::{Pooling, Tested};
 
 #[cfg(feature = "grammar")]
 pub use constraints::Constraints;
+pub use hub::{rewritten, Hub, SCHEME as MODEL_OF_HUB};
+pub use making::{Imatrix, Quantize, TransposeDown};
 pub use sampling::Sampling;
 #[cfg(feature = "server")]
 pub use serve::Serve;
@@ -55,12 +59,20 @@ pub enum Command {
     Inspect(Inspect),
     /// Store a model in a smaller type: GGUF or safetensors in, GGUF out
     ///
-    /// Quantises float tensors of two or more dimensions whose rows are whole blocks of the type. Tensors with other
-    /// rows become q8_0 if they fit that; everything else is copied unchanged. 8-bit floats are read as f32; other
+    /// A mix, such as Q4_K_M, gives each matrix the type that llama.cpp gives it. One type for all, such as q4_K or with
+    /// --pure, quantises float tensors of two or more dimensions whose rows are whole blocks of the type; those with
+    /// other rows become q8_0 if they fit that. Everything else is copied unchanged. 8-bit floats are read as f32; other
     /// types that GGUF lacks are left out with a warning. OUT appears under its name only when it is complete: a run
     /// that is stopped leaves nothing. Only a few pieces of a tensor are in memory at a time.
     #[command(after_long_help = EXIT_CODES)]
     Quantize(Quantize),
+    /// Measure which columns of a language model's matrices matter, for `quantize --imatrix`
+    ///
+    /// Runs FILE's text through the model and writes, for each matrix of a layer and for each of its experts, the mean
+    /// square of what each column is multiplied with. OUT is a GGUF file as llama.cpp's tool of that name writes it. Some
+    /// hundred windows of a text like those that the model will see are enough.
+    #[command(after_long_help = EXIT_CODES)]
+    Imatrix(Imatrix),
     /// Transpose a model's down projections for sparse products
     ///
     /// `blk.N.ffn_down.weight` becomes `blk.N.ffn_down_t.weight`, with a row per neuron, so that decoders read only the
@@ -160,6 +172,8 @@ pub struct Inspect {
     /// for all
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub hub: Hub,
     /// JSON: everything, arrays in full (see the README for its structure)
     #[arg(long)]
     pub json: bool,
@@ -172,74 +186,6 @@ pub struct Inspect {
     /// Show long arrays and texts in full
     #[arg(long)]
     pub full: bool,
-}
-
-/// `quantize`
-#[derive(Args)]
-pub struct Quantize {
-    /// The model to read: GGUF or safetensors; any shard, or the shards' index, stands for all
-    #[arg(value_name = "IN")]
-    pub input: PathBuf,
-    /// The GGUF file to write; - is standard output
-    #[arg(value_name = "OUT")]
-    pub output: PathBuf,
-    /// The type to store weights as
-    #[arg(long = "type", short = 't', value_name = "TYPE", ignore_case = true, value_parser = storage_types())]
-    pub dtype: DType,
-    /// Weights of the columns' errors: a GGUF (imatrix too) or safetensors file with ne[0] values per tensor name
-    #[arg(long, value_name = "FILE")]
-    pub importance: Option<PathBuf>,
-    /// Another type for tensors whose name matches PATTERN (* and ?); `same` leaves them unchanged; the first match
-    /// counts, and each pattern has to match a tensor
-    #[arg(long, value_name = "PATTERN=TYPE")]
-    pub keep: Vec<Keep>,
-    /// Leave out tensors whose name matches PATTERN (* and ?); each pattern has to match a tensor
-    #[arg(long, value_name = "PATTERN")]
-    pub skip: Vec<String>,
-    /// Quantise tensors that are quantised already, although that loses precision twice
-    #[arg(long)]
-    pub allow_requantize: bool,
-    /// Threads to compute with [default: all]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
-    pub threads: Option<u16>,
-    /// Show the type and size of each tensor in OUT; write nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Split OUT into shards of at most this size, such as 4G
-    #[arg(long, value_name = "SIZE", value_parser = crate::terminal::text::parse_size)]
-    pub split_size: Option<u64>,
-    /// Replace OUT if it exists; if OUT is a symbolic link, replace its target
-    #[arg(long)]
-    pub force: bool,
-    /// general.architecture of OUT if IN has none
-    #[arg(long, value_name = "NAME", default_value = "unknown", value_parser = NonEmptyStringValueParser::new())]
-    pub arch: String,
-    /// Print a line per tensor to standard error
-    #[arg(long, short)]
-    pub verbose: bool,
-    /// Print neither progress bar nor summary
-    #[arg(long, short, conflicts_with = "verbose")]
-    pub quiet: bool,
-}
-
-/// `transpose-down`
-#[derive(Args)]
-pub struct TransposeDown {
-    /// The model to read: GGUF with matrices in f32, f16 or bf16; any shard stands for all
-    #[arg(value_name = "IN")]
-    pub input: PathBuf,
-    /// The GGUF file to write; - is standard output
-    #[arg(value_name = "OUT")]
-    pub output: PathBuf,
-    /// Replace OUT if it exists; if OUT is a symbolic link, replace its target
-    #[arg(long)]
-    pub force: bool,
-    /// Print a line per tensor to standard error
-    #[arg(long, short)]
-    pub verbose: bool,
-    /// Print neither progress bar nor summary
-    #[arg(long, short, conflicts_with = "verbose")]
-    pub quiet: bool,
 }
 
 /// `compare`
@@ -314,6 +260,8 @@ pub struct Embed {
     /// A hub folder, or a GGUF file
     pub model: PathBuf,
     #[command(flatten)]
+    pub hub: Hub,
+    #[command(flatten)]
     pub devices: DeviceArgs,
     /// Convert matrices to this type when they are loaded, such as q8_0 [default: as they are stored]
     #[arg(long = "type", value_name = "TYPE", ignore_case = true, value_parser = storage_types())]
@@ -354,6 +302,8 @@ pub struct Rerank {
     /// What the lines should answer
     pub query: String,
     #[command(flatten)]
+    pub hub: Hub,
+    #[command(flatten)]
     pub devices: DeviceArgs,
     /// Convert matrices to this type when they are loaded, such as q8_0 [default: as they are stored]
     #[arg(long = "type", value_name = "TYPE", ignore_case = true, value_parser = storage_types())]
@@ -377,6 +327,8 @@ pub struct Rerank {
 pub struct Classify {
     /// A hub folder, or a GGUF file
     pub model: PathBuf,
+    #[command(flatten)]
+    pub hub: Hub,
     #[command(flatten)]
     pub devices: DeviceArgs,
     /// Convert matrices to this type when they are loaded, such as q8_0 [default: as they are stored]
@@ -409,6 +361,8 @@ pub struct Generate {
     pub model: PathBuf,
     /// The text to continue
     pub prompt: Option<String>,
+    #[command(flatten)]
+    pub hub: Hub,
     /// Read the text to continue from a file; - is standard input
     #[arg(long, value_name = "F", conflicts_with = "prompt")]
     pub file: Option<PathBuf>,
@@ -480,6 +434,8 @@ pub struct Generate {
 pub struct Logits {
     /// A GGUF file, or a hub folder
     pub model: PathBuf,
+    #[command(flatten)]
+    pub hub: Hub,
     /// The tokens, used as given
     #[arg(long, value_name = "1,5,9", value_delimiter = ',', required = true)]
     pub tokens: Vec<u32>,
@@ -504,6 +460,8 @@ pub struct Perplexity {
     pub model: PathBuf,
     /// The text; - is standard input
     pub file: PathBuf,
+    #[command(flatten)]
+    pub hub: Hub,
     #[command(flatten)]
     pub devices: DeviceArgs,
     /// Tokens per window
@@ -532,6 +490,8 @@ pub struct Activity {
     #[arg(value_name = "OUT")]
     pub output: PathBuf,
     #[command(flatten)]
+    pub hub: Hub,
+    #[command(flatten)]
     pub devices: DeviceArgs,
     /// The value compared with thresholds: `gate`, the activated gate; `hidden`, the input of the down projection;
     /// `positive`, whether the gate is above 0, without a threshold [default: positive for a model with ReLU, else
@@ -557,6 +517,8 @@ pub struct Activity {
 pub struct PlaceModel {
     /// A GGUF file, or a hub folder
     pub model: PathBuf,
+    #[command(flatten)]
+    pub hub: Hub,
     #[command(flatten)]
     pub devices: DeviceArgs,
     #[command(flatten)]
@@ -585,6 +547,8 @@ pub struct Devices {
 pub struct Bench {
     /// A language model to measure: a GGUF file, or a hub folder
     pub model: Option<PathBuf>,
+    #[command(flatten)]
+    pub hub: Hub,
     /// Tokens of the prompt; 0: none
     #[arg(short = 'p', long, value_name = "N", default_value = "512", requires = "model",
           value_parser = clap::value_parser!(u32).range(0..=1 << 20))]

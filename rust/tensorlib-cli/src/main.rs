@@ -12,18 +12,19 @@ mod terminal;
 use args::{Arguments, Command};
 use clap::Parser;
 use commands::{
-    activity, bench, classify, compare, devices, embed, generate, inspect, logits, perplexity, place, quantize, rerank,
-    transpose_down,
+    activity, bench, classify, compare, devices, embed, generate, imatrix, inspect, logits, perplexity, place,
+    quantize, rerank, transpose_down,
 };
 use failure::{Exit, Failure, Outcome};
 use std::io::{BufWriter, Write};
+use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 use terminal::standard_output::StandardOutput;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let mut arguments = Arguments::parse_from(args::rewritten(std::env::args_os()));
     // A panic is a defect; its message is already on standard error.
-    let ended = std::panic::catch_unwind(|| run(&arguments.command)).unwrap_or_else(|_| {
+    let ended = std::panic::catch_unwind(AssertUnwindSafe(|| run(&mut arguments.command))).unwrap_or_else(|_| {
         Err(Failure::new(Exit::Internal, "internal error").hint("please report this with the lines above"))
     });
     let exit = ended.unwrap_or_else(|failure| {
@@ -33,11 +34,13 @@ fn main() -> ExitCode {
     ExitCode::from(exit as u8)
 }
 
-fn run(command: &Command) -> Outcome<Exit> {
+fn run(command: &mut Command) -> Outcome<Exit> {
+    files::hub::resolve(command)?;
     let mut out = BufWriter::new(StandardOutput::new());
     let exit = match command {
         Command::Inspect(options) => inspect::run(options, &mut out),
         Command::Quantize(options) => quantize::run(options, &mut out),
+        Command::Imatrix(options) => imatrix::run(options, &mut out),
         Command::TransposeDown(options) => transpose_down::run(options, &mut out),
         Command::Compare(options) => compare::run(options, &mut out),
         Command::Embed(options) => embed::run(options, &mut out),

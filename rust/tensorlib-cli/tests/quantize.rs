@@ -48,8 +48,13 @@ fn every_type() {
     write_gguf(&input, &[("w", &[512, 6], &x)]);
     let valid = tool(&["quantize", &input, &output, "--type", "no"]);
     for dtype in DType::ALL {
-        let ended = tool(&["quantize", &input, &output, "--force", "--type", &dtype.name()]);
-        if !valid.err.contains(&format!(" {dtype},")) && !valid.err.contains(&format!(" {dtype}]")) {
+        let ended = tool(&["quantize", &input, &output, "--force", "--type", &dtype.name(), "--pure"]);
+        // A name that is one of a mix too is written in capitals.
+        let names = [dtype.name(), dtype.name().to_uppercase()];
+        if !names
+            .iter()
+            .any(|name| valid.err.contains(&format!(" {name},")) || valid.err.contains(&format!(" {name}]")))
+        {
             ended.expect(2, &["possible values"]);
             continue;
         }
@@ -67,15 +72,64 @@ fn patterns_first_match_wins() {
     let (input, output) = (folder.path("m.gguf"), folder.path("q.gguf"));
     small_model(&input);
     let keep = ["--keep", "blk.0.*=same", "--keep", "blk.?.weight=q6_k", "--keep", "norm*=f16"];
-    let args = [&["quantize", &input, &output, "--type", "q2_k"][..], &keep].concat();
-    tool(&args).expect(0, &[]);
-    let got: Vec<String> = types(&output).into_iter().map(|(_, t)| t).collect();
-    assert_eq!(got, ["f32", "q6_K", "q8_0", "f32", "f16"]);
+    for (pure, rows96, rows10) in [(&["--pure"][..], "q8_0", "f32"), (&[], "q4_0", "f16")] {
+        let args = [&["quantize", &input, &output, "--force", "--type", "q2_k"], pure, &keep].concat();
+        tool(&args).expect(0, &[]);
+        let got: Vec<String> = types(&output).into_iter().map(|(_, t)| t).collect();
+        assert_eq!(got, ["f32", "q6_K", rows96, rows10, "f16"]);
+    }
     let shadowed = ["--force", "--keep", "blk.*=f16", "--keep", "blk.0*=q4_0"];
     tool(&[&["quantize", &input, &output, "--type", "q2_k"][..], &shadowed].concat())
         .expect(0, &["warning: --keep: patterns before it fit all that 'blk.0*' does"]);
     let bad = ["quantize", &input, &output, "--force", "--type", "q2_k", "--keep", "rows10*=q4_0"];
     tool(&bad).expect(1, &["rows10.weight", "rows of 10", "hint"]);
+}
+
+/// A model in the shape of a llama: the types of a mix, and what the file says of them.
+#[test]
+fn mixes_have_several_types() {
+    let folder = Folder::new("quantize-mix");
+    let (input, output) = (folder.path("m.gguf"), folder.path("q.gguf"));
+    let x = values(256 * 4, 0);
+    let mut writer = GgufWriterOptions::new().create(&input).unwrap();
+    writer.set("general.architecture", "llama").unwrap();
+    for (key, value) in [("block_count", 8u32), ("attention.head_count", 8), ("attention.head_count_kv", 2)] {
+        writer.set(&format!("llama.{key}"), value).unwrap();
+    }
+    let roles = ["attn_q.weight", "attn_v.weight", "ffn_down.weight", "ffn_gate_inp.weight"];
+    let layers = (0..8).rev().flat_map(|i| roles.map(|role| format!("blk.{i}.{role}")));
+    let names: Vec<String> =
+        ["token_embd.weight", "output.weight"].map(String::from).into_iter().chain(layers).collect();
+    let tensors: Vec<(&str, &[i64], &[f32])> =
+        names.iter().map(|name| (name.as_str(), &[256, 4][..], &x[..])).collect();
+    finish(writer, &tensors);
+    let run = |more: &[&str]| {
+        let ended = tool(&[&["quantize", &input, &output, "--force", "--type"][..], more].concat());
+        ended.expect(0, &[]);
+        let file = Gguf::open(&output).unwrap();
+        let of = |name: &str| file.tensor_info(name).unwrap().dtype.name();
+        let layers = |role: &str| (0..8).map(|i| of(&format!("blk.{i}.{role}.weight"))).collect::<Vec<_>>().join(" ");
+        let ends = format!("{} {}", of("token_embd.weight"), of("output.weight"));
+        (file.u64("general.file_type").unwrap(), ends, layers("attn_v"), layers("ffn_down"), layers("ffn_gate_inp"))
+    };
+    let (number, ends, attn_v, down, routes) = run(&["Q4_K_M"]);
+    assert_eq!((number, ends.as_str()), (15, "q4_K q6_K"));
+    // The first and the last of 8 layers, and every third one between.
+    let want = "q6_K q4_K q4_K q6_K q4_K q4_K q6_K q6_K";
+    assert_eq!((attn_v.as_str(), down.as_str()), (want, want));
+    assert_eq!(routes, ["f32"; 8].join(" "));
+    let (number, ends, attn_v, ..) = run(&["iq2_m"]);
+    assert_eq!((number, ends, attn_v), (29, "iq3_s q5_K".into(), ["q4_K"; 8].join(" ")));
+    // One type for all.
+    let (number, ends, attn_v, _, routes) = run(&["q4_0", "--pure"]);
+    assert_eq!((number, ends, attn_v, routes), (2, "q4_0 q4_0".into(), ["q4_0"; 8].join(" "), ["q4_0"; 8].join(" ")));
+    let (number, ends, ..) = run(&["q4_k"]);
+    assert_eq!((number, ends), (14, "q4_K q4_K".into()));
+    // A tensor with a type of its own does not count in the rule.
+    let (.., attn_v, _, _) = run(&["q3_k_m", "--keep", "blk.0.attn_v.weight=q8_0"]);
+    assert_eq!(attn_v, "q8_0 q5_K q5_K q4_K q4_K q4_K q4_K q4_K");
+    tool(&["quantize", &input, &output, "--force", "--type", "q4_k_m"]).expect(0, &["q6_K: 9 (of the mix Q4_K_M)"]);
+    tool(&["quantize", &input, &output, "--force", "--type", "q4_k_x"]).expect(2, &["Q4_K_M"]);
 }
 
 /// Such tensors have two dimensions, but models add their rows: quantised, the model could not be opened.

@@ -12,7 +12,8 @@ mod error;
 mod experts;
 pub mod files;
 mod generate;
-mod hub_cache;
+pub mod hub;
+mod importance;
 mod kind;
 mod modules;
 mod norm;
@@ -46,6 +47,7 @@ pub use generate::{
     Sampler, SamplerOptions, Segment, Speculation, SpeculationOptions, Tool, ToolCall, ToolChoice, ToolFormat, Tools,
     Totals,
 };
+pub use importance::Importance;
 pub use kind::ModelKind;
 pub use perplexity::{perplexity, Perplexity};
 pub use placement::{

@@ -1,7 +1,7 @@
 //! Opens the files of a model's path: settings, tensors, tokenizer.
 
-use crate::files::Source;
-use crate::hub_cache;
+use crate::files::{tensors_of, Source};
+use crate::hub;
 use crate::modules::ModuleList;
 use crate::sentences::{Pooling, SentenceSettings};
 use crate::settings::Settings;
@@ -10,9 +10,6 @@ use crate::warnings::Warnings;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 use tensorlib::Gguf;
-
-/// Names of a hub folder's tensor files; the first that exists is used.
-const TENSORS: [&str; 2] = ["model.safetensors", "model.safetensors.index.json"];
 
 /// A model's files, opened.
 pub struct Package {
@@ -41,15 +38,10 @@ impl Package {
     fn open_by(path: &Path, open: impl FnOnce(&Path) -> Result<Source>) -> Result<Self> {
         let warnings = Warnings::default();
         if path.is_dir() {
-            let path = &hub_cache::resolved(path)?;
+            let path = &hub::resolved(path)?;
             let settings = Settings::of_folder(path, &warnings)?;
-            let Some(tensors) = TENSORS.iter().map(|name| path.join(name)).find(|file| file.exists()) else {
-                let message = format!("{}: has neither {}", path.display(), TENSORS.join(" nor "));
-                return Err(Error::no_file(message).with_hint(
-                    "weights of PyTorch (pytorch_model.bin) are programs: convert them to safetensors before",
-                ));
-            };
-            return Ok(Package { settings, files: open(&tensors)?, warnings, folder: Some(path.to_path_buf()) });
+            let files = open(&tensors_of(path)?)?;
+            return Ok(Package { settings, files, warnings, folder: Some(path.to_path_buf()) });
         }
         match open(path)? {
             Source::Gguf(file) => {

@@ -46,15 +46,8 @@ pub fn perplexity(
     window: usize,
     mut progress: impl FnMut(usize, usize) -> bool,
 ) -> Result<Perplexity> {
-    let (n, most) = (tokens.len(), decoder.context());
-    if window < 4 || window > most {
-        return Err(Error::invalid(format!("windows of {window} tokens: 4 to {most} are valid")));
-    }
-    if n < window {
-        let message = format!("a text of {n} tokens: {window}, a window, is the least");
-        return Err(Error::invalid(message).with_hint("take a longer text, or smaller windows (--ctx)"));
-    }
-    let windows = n / window;
+    decoder.check_window(tokens.len(), window, 4)?;
+    let windows = tokens.len() / window;
     let mut session = decoder.session(cache)?;
     let (mut sum, mut squares, mut counted) = (0.0, 0.0, 0);
     for (i, part) in tokens.chunks_exact(window).enumerate() {
@@ -84,6 +77,21 @@ pub fn perplexity(
     let variance = (squares / counted as f64 - mean * mean).max(0.0);
     let error = (variance / (counted as f64 - 1.0).max(1.0)).sqrt();
     Ok(Perplexity { mean, error, tokens: counted, windows })
+}
+
+impl Decoder {
+    /// Checks that a text of `n` tokens has a window of this size, which is `least` or more.
+    pub(crate) fn check_window(&self, n: usize, window: usize, least: usize) -> Result<()> {
+        let most = self.context();
+        if window < least || window > most {
+            return Err(Error::invalid(format!("windows of {window} tokens: {least} to {most} are valid")));
+        }
+        if n < window {
+            let message = format!("a text of {n} tokens: {window}, a window, is the least");
+            return Err(Error::invalid(message).with_hint("take a longer text, or smaller windows (--ctx)"));
+        }
+        Ok(())
+    }
 }
 
 /// The costs of the tokens of a window's second half, except its first.

@@ -1,6 +1,6 @@
 //! Options of the server.
 
-use super::{cache_types, DeviceArgs, Neurons, Products};
+use super::{cache_types, DeviceArgs, Hub, Neurons, Products};
 use crate::terminal::text::parse_size;
 use clap::Args;
 use std::net::IpAddr;
@@ -13,6 +13,8 @@ pub struct Serve {
     /// GGUF files and hub folders: language models and encoders
     #[arg(required = true, value_name = "MODEL")]
     pub models: Vec<PathBuf>,
+    #[command(flatten)]
+    pub hub: Hub,
     /// The address to listen on; 0.0.0.0 and :: are all of the machine's
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub host: IpAddr,

@@ -7,6 +7,7 @@ pub mod compare;
 pub mod devices;
 pub mod embed;
 pub mod generate;
+pub mod imatrix;
 pub mod inspect;
 pub mod logits;
 pub mod perplexity;

@@ -8,6 +8,7 @@ use crate::terminal::text::count;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
+use tensorlib_models::hub;
 use tensorlib_models::{EmbedTexts, Encoder, EncoderOptions, ModelKind, SequencesOptions};
 use tensorlib_server::{Keys, Server, ServerOptions};
 
@@ -89,8 +90,12 @@ fn server_options(options: &Serve, keys: Keys) -> ServerOptions {
     }
 }
 
-/// The name of a model in requests: that of its file or folder, without .gguf.
+/// The name of a model in requests: that of its file or folder, without .gguf; for a folder of a hub's cache that of
+/// the repository.
 fn name(path: &Path) -> String {
+    if let Some(repository) = hub::repository_of(path) {
+        return repository;
+    }
     // A folder may be named `.`.
     let whole = path.canonicalize().unwrap_or_else(|_| path.into());
     let name = if path.file_name().is_some() { path.file_name() } else { whole.file_name() };

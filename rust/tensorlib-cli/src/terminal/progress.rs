@@ -54,6 +54,12 @@ impl Drop for Progress {
     }
 }
 
+/// Counts bytes that come over a network, if standard error is a terminal.
+#[cfg(feature = "hub")]
+pub fn download_bar() -> ProgressBar {
+    bar(0, target(io::stderr().is_terminal()))
+}
+
 /// Counts lines, if the output is a file and standard error a terminal.
 pub fn lines_bar() -> ProgressBar {
     counting_bar(None, "{spinner} {human_pos} lines, {per_sec}, {elapsed}")
@@ -64,8 +70,24 @@ pub fn texts_bar(total: u64) -> ProgressBar {
     counting_bar(Some(total), "{bar:30} {human_pos} of {human_len} texts, {per_sec}, {eta} left")
 }
 
+/// Counts tensors of `total` that are measured, if standard error is a terminal.
+pub fn tensors_bar(total: u64, quiet: bool) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(total), target(io::stderr().is_terminal() && !quiet));
+    styled(bar, "{bar:30} {human_pos} of {human_len} tensors measured, {eta} left")
+}
+
+/// Counts windows of a text of `total`, if standard error is a terminal.
+pub fn windows_bar(total: u64) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(total), target(io::stderr().is_terminal()));
+    styled(bar, "{bar:30} {human_pos} of {human_len} windows, {eta} left")
+}
+
 pub fn counting_bar(total: Option<u64>, template: &str) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(total, target(io::stderr().is_terminal() && !io::stdout().is_terminal()));
+    let shown = io::stderr().is_terminal() && !io::stdout().is_terminal();
+    styled(ProgressBar::with_draw_target(total, target(shown)), template)
+}
+
+fn styled(bar: ProgressBar, template: &str) -> ProgressBar {
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
@@ -82,11 +104,7 @@ fn target(show: bool) -> ProgressDrawTarget {
 }
 
 fn bar(total: u64, target: ProgressDrawTarget) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(total), target);
-    if let Ok(style) = ProgressStyle::with_template(BAR) {
-        bar.set_style(style);
-    }
-    bar
+    styled(ProgressBar::with_draw_target(Some(total), target), BAR)
 }
 
 /// `12.3 s, 80.1 MiB/s`.

@@ -23,6 +23,7 @@ mod pool;
 mod prefix_file;
 mod prefix_store;
 mod prefix_tree;
+mod products;
 mod rope;
 mod run;
 mod saved_file;
@@ -45,7 +46,10 @@ use crate::weights::{Adapter, DeviceMap, HubNames, Loaded, Weights};
 use crate::{Error, Result};
 pub(crate) use architectures::{gemma3, names};
 pub use cost::Cost;
+#[cfg(feature = "hub")]
+pub(crate) use fingerprint::digits;
 pub use prefix_store::PrefixStore;
+pub(crate) use products::Product;
 pub use sequences::{SequenceId, Sequences, SequencesOptions, Step};
 pub use session::Session;
 pub(crate) use shape::Shape as DecoderShape;

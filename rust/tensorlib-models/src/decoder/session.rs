@@ -3,6 +3,7 @@
 use super::cache::Cache;
 use super::expert_cache::ExpertCache;
 use super::network::{Kept, Wanted};
+use super::products::{self, Product};
 use super::states::States;
 use super::{graph_of, session_file, Decoder, PROMPT_BLOCK};
 use crate::activity::Tested;
@@ -42,6 +43,15 @@ impl fmt::Debug for Session {
         all.field("decoder", &self.decoder).field("position", &self.position());
         all.field("cache_memory", &self.cache_memory()).finish_non_exhaustive()
     }
+}
+
+/// What a run is to be asked for besides its results.
+enum Observer<'a> {
+    None,
+    /// The values of each layer's neurons.
+    Neurons(&'a mut dyn FnMut(usize, &[f32])),
+    /// What is multiplied with the matrices.
+    Products(&'a mut dyn FnMut(&Product)),
 }
 
 impl Session {
@@ -192,7 +202,7 @@ impl Session {
         self.check(tokens)?;
         let mut logits = Vec::new();
         for part in self.parts(tokens) {
-            logits = self.compute(part, Wanted::default(), &mut |_, _| ())?;
+            logits = self.compute(part, Wanted::default(), Observer::None)?;
         }
         Ok(logits)
     }
@@ -205,7 +215,7 @@ impl Session {
         self.check(tokens)?;
         let mut logits = Vec::new();
         for part in self.parts(tokens) {
-            logits.extend(self.compute(part, Wanted { all: true, ..Wanted::default() }, &mut |_, _| ())?);
+            logits.extend(self.compute(part, Wanted { all: true, ..Wanted::default() }, Observer::None)?);
         }
         Ok(logits)
     }
@@ -219,7 +229,14 @@ impl Session {
     ) -> Result<()> {
         self.check(tokens)?;
         let wanted = Wanted { observed: Some(tested), ..Wanted::default() };
-        self.parts(tokens).try_for_each(|part| self.compute(part, wanted, take).map(drop))
+        self.parts(tokens).try_for_each(|part| self.compute(part, wanted, Observer::Neurons(take)).map(drop))
+    }
+
+    /// Appends these tokens and calls `take` for each product with a matrix of a layer.
+    pub(crate) fn feed_products(&mut self, tokens: &[u32], take: &mut dyn FnMut(&Product)) -> Result<()> {
+        self.check(tokens)?;
+        self.parts(tokens)
+            .try_for_each(|part| self.compute(part, Wanted::default(), Observer::Products(take)).map(drop))
     }
 
     /// Divides coming tokens into those that are computed together: up to each multiple of [`PROMPT_BLOCK`].
@@ -297,7 +314,7 @@ impl Session {
         }
     }
 
-    fn compute(&mut self, tokens: &[u32], wanted: Wanted, observe: &mut dyn FnMut(usize, &[f32])) -> Result<Vec<f32>> {
+    fn compute(&mut self, tokens: &[u32], wanted: Wanted, mut observer: Observer) -> Result<Vec<f32>> {
         /// Longer runs are no drafts.
         const LONGEST_DRAFT: usize = 32;
         let wanted = match wanted.all && tokens.len() <= LONGEST_DRAFT {
@@ -317,15 +334,20 @@ impl Session {
         graph.set_batch_invariant(self.decoder.0.reproducible)?;
         let experts = &mut self.experts;
         let values = self.decoder.0.weight_memory.keep(|| {
-            graph.compute(&self.decoder.0.backend)?;
+            match &mut observer {
+                Observer::Products(take) => products::compute(&graph, &self.decoder.0.backend, take)?,
+                _ => graph.compute(&self.decoder.0.backend)?,
+            }
             for (layer, ids) in &run.chosen {
                 network.used(experts, *layer, &ids.to_vec::<i32>()?)?;
             }
             Ok(run.logits.to_vec::<f32>()?)
         })?;
         self.decoder.0.weight_memory.give_back();
-        for (layer, neurons) in &run.neurons {
-            observe(*layer, &neurons.to_vec::<f32>()?);
+        if let Observer::Neurons(take) = observer {
+            for (layer, neurons) in &run.neurons {
+                take(*layer, &neurons.to_vec::<f32>()?);
+            }
         }
         self.tokens.extend_from_slice(tokens);
         self.cache.set_used(self.tokens.len() as i64);

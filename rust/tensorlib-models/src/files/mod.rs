@@ -20,6 +20,8 @@ pub(crate) use open::open_regular;
 pub(crate) use safefile::SafeFile;
 pub use safeset::SafeSet;
 pub use scale_names::scale_of;
+pub(crate) use shards::tensor_files;
+pub use shards::tensors_of;
 pub use shards::{listed, parsed};
 pub use source::{pieces, Piece, Source};
 pub use stored::{nbytes, Stored};

@@ -9,6 +9,29 @@ use std::path::{Component, Path, PathBuf};
 /// The most names that a message lists; it counts the others.
 const NAMED: usize = 4;
 
+/// Names of a hub folder's tensor files; the first that exists is used.
+const TENSORS: [&str; 2] = ["model.safetensors", "model.safetensors.index.json"];
+
+/// The file in a hub folder that stands for its tensors: the only one, or the index of the shards.
+///
+/// # Errors
+/// [`ErrorKind::Io`](crate::ErrorKind) if the folder has neither.
+pub fn tensors_of(folder: &Path) -> Result<PathBuf> {
+    TENSORS.iter().map(|name| folder.join(name)).find(|file| file.exists()).ok_or_else(|| {
+        Error::no_file(format!("{}: has neither {}", folder.display(), TENSORS.join(" nor ")))
+            .with_hint("weights of PyTorch (pytorch_model.bin) are programs: convert them to safetensors before")
+    })
+}
+
+/// All files of a hub folder with tensors, or an error that names the missing ones.
+pub fn tensor_files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let file = tensors_of(folder)?;
+    match file.extension().is_some_and(|end| end == "json") {
+        true => Index::read(&file)?.shards(),
+        false => Ok(vec![file]),
+    }
+}
+
 /// The existing files `STEM-NUMBER-of-COUNT.EXTENSION` with the same stem and count. Numbers begin at 1, or at 0 if
 /// that file exists.
 pub struct Numbered {

@@ -180,6 +180,9 @@ pub struct Spec {
     pub left: Left,
     /// The values that feed() has observed: layer, activated gates, products.
     pub seen: RefCell<Vec<(usize, Row, Row)>>,
+    /// What was multiplied with each matrix: the sums of squares of its elements, and their number, by the number of the
+    /// expert.
+    pub inputs: RefCell<HashMap<(String, usize), (Row, u64)>>,
 }
 
 impl Spec {
@@ -257,6 +260,7 @@ impl Spec {
             tied: false,
             left: Left::None,
             seen: RefCell::default(),
+            inputs: RefCell::default(),
         }
     }
 
@@ -652,7 +656,17 @@ impl Spec {
         outs
     }
 
+    /// Adds the squares of what is multiplied with a matrix.
+    fn saw(&self, name: &str, expert: usize, x: &[f64]) {
+        let mut inputs = self.inputs.borrow_mut();
+        let (squares, count) = inputs.entry((format!("{name}.weight"), expert)).or_default();
+        squares.resize(x.len(), 0.0);
+        squares.iter_mut().zip(x).for_each(|(square, x)| *square += x * x);
+        *count += 1;
+    }
+
     pub fn linear(&self, t: &Tensors, name: &str, x: &[f64]) -> Row {
+        self.saw(name, 0, x);
         let y = product(t.get(&format!("{name}.weight")), x);
         t.find(&format!("{name}.bias")).map_or_else(|| y.clone(), |bias| sum(&y, bias))
     }
@@ -863,6 +877,7 @@ impl Spec {
             let share = share * t.find(&name("ffn_down_exps.scale")).map_or(1.0, |factors| factors[*e]);
             let part = |part: &str, x: &[f64], outputs: usize| {
                 let all = t.get(&format!("{}.weight", name(part)));
+                self.saw(&name(part), *e, x);
                 let y = product(&all[e * outputs * x.len()..(e + 1) * outputs * x.len()], x);
                 let bias = t.find(&format!("{}.bias", name(part)));
                 bias.map_or_else(|| y.clone(), |bias| sum(&y, &bias[e * outputs..(e + 1) * outputs]))

@@ -18,7 +18,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
         run.check(title, rule(ws));
     }
     // Not --all-features, because `system` and the bundled build exclude each other; the rust suite builds `system`.
-    for features in [&[][..], &["--features", "dlpack,ndarray,safetensors"]] {
+    for features in [&[][..], &["--features", "dlpack,ndarray,safetensors,hub"]] {
         let clippy = build_cache::cargo(ws).args(["clippy", "--workspace", "--all-targets"]).args(features);
         let outcome = run.step(clippy.args(["--", "-D", "warnings"])).map(drop);
         run.check(&format!("clippy {}", features.join(" ")), outcome);

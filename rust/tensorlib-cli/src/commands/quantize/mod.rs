@@ -1,33 +1,34 @@
 //! `tensorlib quantize`: the command around the plan and the stream.
 
 mod choice;
+mod dat;
 mod importance;
+mod metadata;
+mod mix;
 mod pipeline;
 mod plan;
 mod range;
+pub mod recipe;
 mod report;
+mod target;
 
 use crate::args::Quantize;
-use crate::failure::{warn, Exit, Outcome};
+use crate::failure::{Exit, Outcome};
 use crate::files::open;
 use crate::files::output::{Output, Target};
-use crate::files::types::{file_type, is_quantised};
 use crate::terminal::progress::Progress;
 use crate::terminal::signals;
 use choice::choose;
 use importance::Importance;
+use mix::Model;
 use pipeline::Job;
-use plan::{plan, Step, Wishes};
+use plan::{plan, Step, Types, Wishes};
+use recipe::Recipe;
 use report::{print_plan, summary, warn_of_losses};
 use std::io::Write;
 use std::path::Path;
-use tensorlib::{Array, BackendOptions, GgufWriter, GgufWriterOptions, Value};
-use tensorlib_models::files::Source;
-
-const FILE_TYPE: &str = "general.file_type";
-const QUANTIZATION: &str = "general.quantization_version";
-/// The version of GGUF's quantised types: 2 since their scales are F16.
-const QUANTIZATION_VERSION: u32 = 2;
+use tensorlib::{Backend, BackendOptions, DType, GgufWriterOptions};
+use tensorlib_models::files::{Entry, Source};
 
 /// Runs the command.
 pub fn run(options: &Quantize, out: &mut dyn Write) -> Outcome<Exit> {
@@ -40,86 +41,91 @@ pub fn run(options: &Quantize, out: &mut dyn Write) -> Outcome<Exit> {
     };
     let output = Output::check(&target, &source.paths(&options.input))?;
     let mut choice = choose(source.entries(), &options.skip, &options.keep)?;
-    let wishes = Wishes { dtype: options.dtype, keep: &options.keep, requantize: options.allow_requantize };
-    let steps = plan(std::mem::take(&mut choice.taken), &wishes)?;
-    warn_of_losses(&steps, &choice.left_out);
-    let importance = match &options.importance {
-        Some(path) => Importance::open(path, &steps)?,
-        None => Importance::none(),
+    let taken = std::mem::take(&mut choice.taken);
+    let importance = options.importance.as_deref().map_or_else(|| Ok(Importance::none()), Importance::read)?;
+    let backend = BackendOptions::new().threads(options.threads.unwrap_or(0).into()).open("cpu")?;
+    let mut table = Vec::new();
+    let (recipe, types) = match options.recipe() {
+        Some(recipe) => (recipe, recipe.types(&taken, &Model::of(&source, &taken), options)),
+        None => by_size(options, &source, &taken, &importance, &backend, &mut table)?,
     };
+    let wishes = Wishes { recipe, types: types.as_ref(), keep: &options.keep, requantize: options.allow_requantize };
+    let steps = plan(taken, &wishes)?;
+    warn_of_losses(&steps, &choice.left_out);
+    if let Some(path) = &options.importance {
+        importance.check(path, &steps)?;
+    }
     if options.dry_run {
+        out.write_all(&table)?;
         print_plan(&steps, &choice.left_out, out)?;
         return Ok(Exit::Success);
     }
-    let (parts, seconds) = write(options, &source, &steps, &importance, output.path())?;
-    let words = if options.quiet { String::new() } else { summary(options, &steps, &choice.left_out, parts, seconds) };
+    let (parts, seconds) = write(options, recipe, &source, &steps, (&importance, &backend), output.path())?;
+    let mut words = String::new();
+    if !options.quiet {
+        words = String::from_utf8_lossy(&table).into_owned();
+        words += &summary(options, recipe, &steps, &choice.left_out, (parts, seconds));
+    }
     output.deliver_and_say(&words, out)?;
     Ok(Exit::Success)
 }
 
-fn write(
+/// The types with which the file has the size that was asked for, and their table.
+fn by_size(
     options: &Quantize,
     source: &Source,
-    steps: &[Step],
+    entries: &[Entry],
     importance: &Importance,
+    backend: &Backend,
+    table: &mut Vec<u8>,
+) -> Outcome<(Recipe, Option<Types>)> {
+    if let Some(path) = &options.importance {
+        entries.iter().try_for_each(|entry| importance.check_shape(path, entry))?;
+    }
+    let target = target::Target {
+        size: options.target_size.unwrap_or(u64::MAX),
+        keep: &options.keep,
+        requantize: options.allow_requantize,
+        threads: backend.n_threads(),
+        alignment: alignment(source),
+        quiet: options.quiet,
+    };
+    let keys = metadata::most(&options.arch, source);
+    let chosen = target::choose(&target, source, entries, importance, keys)?;
+    target::print(&chosen, table)?;
+    let types = Types { types: target::types(&chosen), why: "by --target-size".into() };
+    Ok((Recipe::One(target::main_type(&chosen).unwrap_or(DType::F32)), Some(types)))
+}
+
+/// What offsets of tensors in OUT are multiples of.
+fn alignment(source: &Source) -> u64 {
+    match source {
+        Source::Gguf(file) => file.alignment() as u64,
+        Source::Safetensors(_) => 32,
+    }
+}
+
+fn write(
+    options: &Quantize,
+    recipe: Recipe,
+    source: &Source,
+    steps: &[Step],
+    (importance, backend): (&Importance, &Backend),
     path: &Path,
 ) -> Outcome<(usize, f64)> {
-    let backend = BackendOptions::new().threads(options.threads.unwrap_or(0).into()).open("cpu")?;
     signals::catch();
-    let mut settings = GgufWriterOptions::new();
-    if let Source::Gguf(file) = source {
-        settings = settings.alignment(u32::try_from(file.alignment()).unwrap_or(0));
-    }
+    let mut settings = GgufWriterOptions::new().alignment(u32::try_from(alignment(source)).unwrap_or(0));
     if let Some(size) = options.split_size {
         settings = settings.split_size(size);
     }
     let mut writer = settings.create(path)?;
-    set_metadata(options, source, steps, &mut writer)?;
+    metadata::set(&options.arch, recipe, source, steps, &mut writer)?;
     for step in steps {
         writer.declare(&step.entry.name, step.to, &step.entry.shape)?;
     }
     let progress = Progress::new(steps.iter().map(|s| s.entry.nbytes).sum(), options.verbose, options.quiet);
-    pipeline::run(&Job { source, steps, importance, backend: &backend, progress: &progress }, &mut writer)?;
+    pipeline::run(&Job { source, steps, importance, backend, progress: &progress }, &mut writer)?;
     progress.note("bringing it to the disk");
     let parts = writer.finish()?;
     Ok((parts, progress.end()))
-}
-
-fn set_metadata(options: &Quantize, source: &Source, steps: &[Step], writer: &mut GgufWriter) -> Outcome<()> {
-    let mut own: Vec<(&str, Value)> = Vec::new();
-    own.extend(file_type(options.dtype).map(|n| (FILE_TYPE, n.into())));
-    if steps.iter().any(|s| is_quantised(s.to)) {
-        own.push((QUANTIZATION, QUANTIZATION_VERSION.into()));
-    }
-    match source {
-        Source::Safetensors(file) => {
-            writer.set("general.architecture", options.arch.as_str())?;
-            for (key, text) in file.metadata() {
-                writer.set(&format!("safetensors.metadata.{key}"), text)?;
-            }
-        }
-        Source::Gguf(file) => {
-            if file.get("general.architecture").is_none() {
-                writer.set("general.architecture", options.arch.as_str())?;
-            }
-        }
-    }
-    for (key, value) in &own {
-        writer.set(key, value.clone())?;
-    }
-    let Source::Gguf(file) = source else { return Ok(()) };
-    if own.iter().any(|(key, _)| *key == FILE_TYPE) || file.get(FILE_TYPE).is_none() {
-        return Ok(writer.copy_metadata(file)?);
-    }
-    // The old number would be wrong and there is no new one, so this key is left out.
-    for (key, value) in file.metadata() {
-        let set_here =
-            own.iter().any(|(other, _)| *other == key) || key == "general.alignment" || key.starts_with("split.");
-        match value {
-            _ if set_here || key == FILE_TYPE => {}
-            Value::Array(Array::Nested(_)) => warn(format_args!("metadata '{key}' is an array of arrays: left out")),
-            value => writer.set(key, value)?,
-        }
-    }
-    Ok(())
 }

@@ -1,8 +1,11 @@
 //! Decides what `quantize` does with each tensor before a byte is written, so that `--dry-run` shows the same.
 
+use super::mix::fallback;
+use super::recipe::Recipe;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::files::pattern::{fits, Keep};
 use crate::files::types::is_quantised;
+use std::collections::HashMap;
 use tensorlib::{DType, Kind};
 use tensorlib_models::files::{is_elementwise, nbytes, Entry, Stored};
 
@@ -15,7 +18,7 @@ pub struct Step {
     pub from: DType,
     /// Its type in OUT.
     pub to: DType,
-    /// Why its type is not that of --type; empty if it is.
+    /// Why its type is not the main one of --type; empty if it is.
     pub why: String,
     /// Its bytes in OUT.
     pub nbytes: u64,
@@ -28,10 +31,20 @@ impl Step {
     }
 }
 
+/// Types that were chosen tensor by tensor. Matrices that are not in the list stay as they are.
+pub struct Types {
+    /// The types by the names of tensors.
+    pub types: HashMap<String, DType>,
+    /// Why, in the summary.
+    pub why: String,
+}
+
 /// The options of the command line.
 pub struct Wishes<'a> {
-    /// --type
-    pub dtype: DType,
+    /// The type of most matrices.
+    pub recipe: Recipe,
+    /// The types of a mix, or for a size.
+    pub types: Option<&'a Types>,
     /// --keep, in their order.
     pub keep: &'a [Keep],
     /// --allow-requantize
@@ -49,7 +62,10 @@ fn step(entry: Entry, wishes: &Wishes) -> Outcome<Step> {
     let (to, why) = match wishes.keep.iter().find(|k| fits(&k.pattern, &entry.name)) {
         Some(Keep { dtype: Some(to), pattern }) => (explicit(&entry, from, *to, pattern)?, "by --keep".to_string()),
         Some(_) => (from, "by --keep".into()),
-        None => by_rule(&entry, from, wishes.dtype),
+        None => match wishes.types {
+            Some(types) => by_types(&entry, from, wishes.recipe, types),
+            None => by_rule(&entry, from, wishes.recipe.dtype()),
+        },
     };
     if from != to && is_quantised(from) && !wishes.requantize {
         let message = format!("tensor '{}' is {from} already: to make it {to} would lose a second time", entry.name);
@@ -92,6 +108,26 @@ fn explicit(entry: &Entry, from: DType, to: DType, pattern: &str) -> Outcome<DTy
         return refused(format!("its rows of {} are no whole blocks of {}", entry.row(), to.block_size()));
     }
     Ok(to)
+}
+
+fn by_types(entry: &Entry, from: DType, recipe: Recipe, Types { types, why }: &Types) -> (DType, String) {
+    let Some(wanted) = types.get(&entry.name).copied().filter(|_| from.kind() != Kind::Integer) else {
+        let unchanged = match () {
+            _ if from.kind() == Kind::Integer => "integers",
+            _ if entry.dims().len() < 2 => "less than 2 dimensions",
+            _ if is_elementwise(&entry.name) => "added, not multiplied",
+            _ if is_quantised(from) => "quantised already",
+            _ => "small: left as it is",
+        };
+        return (from, unchanged.into());
+    };
+    let to = fallback(wanted, entry.row());
+    let why = match to {
+        _ if to != wanted => format!("rows of {} are no blocks of {}", entry.row(), wanted.block_size()),
+        _ if to != recipe.dtype() => why.clone(),
+        _ => String::new(),
+    };
+    (to, why)
 }
 
 fn by_rule(entry: &Entry, from: DType, wanted: DType) -> (DType, String) {

@@ -2,6 +2,7 @@
 
 use super::choice::Why;
 use super::plan::Step;
+use super::recipe::Recipe;
 use crate::args::Quantize;
 use crate::failure::{warn, Outcome};
 use crate::files::types::is_quantised;
@@ -65,15 +66,22 @@ fn sizes(steps: &[Step]) -> String {
 }
 
 /// The summary of a run.
-pub fn summary(options: &Quantize, steps: &[Step], left_out: &[LeftOut], parts: usize, seconds: f64) -> String {
+pub fn summary(
+    options: &Quantize,
+    recipe: Recipe,
+    steps: &[Step],
+    left_out: &[LeftOut],
+    (parts, seconds): (usize, f64),
+) -> String {
     let input: u64 = steps.iter().map(|s| s.entry.nbytes).sum();
     let parts = if parts > 1 { format!(" ({parts} parts)") } else { String::new() };
     let mut text = format!("{}{parts}: {} ({})\n", options.output.display(), sizes(steps), rate(input, seconds));
-    let as_asked = steps.iter().filter(|s| s.to == options.dtype).count();
-    text += &format!("  {}: {as_asked}\n", options.dtype);
-    // The reasons for types other than the requested one.
+    let dtype = recipe.dtype();
+    let as_asked = steps.iter().filter(|s| s.to == dtype).count();
+    text += &format!("  {dtype}: {as_asked}\n");
+    // The reasons for other types.
     let mut others: BTreeMap<(String, &str), usize> = BTreeMap::new();
-    for s in steps.iter().filter(|s| s.to != options.dtype) {
+    for s in steps.iter().filter(|s| s.to != dtype) {
         *others.entry((s.to.name(), &s.why)).or_default() += 1;
     }
     for ((name, why), n) in others {
