@@ -6,6 +6,7 @@ use crate::sentences::Pooling;
 use crate::settings::{Key, Settings};
 use crate::weights::{HubName, HubNames};
 use crate::{Error, Result};
+use serde_json::Value as Json;
 
 const ACTIVATION: Key = Key("", "hidden_act");
 const PROJECTION: Key = Key("", "projection_dim");
@@ -29,54 +30,50 @@ const CHANNELS: Key = Key("", "vision_config.num_channels");
 const USES_HEAD: Key = Key("", "vision_config.vision_use_head");
 const IMAGE_MODEL: Key = Key("", "vision_config");
 
-/// What the published classes take where a folder does not say.
+/// What the published classes take where a folder does not say. In the half for images, both have the same layers.
 struct Defaults {
-    text: &'static [(Key, f64)],
-    image: &'static [(Key, f64)],
+    width: i64,
+    ffn: i64,
+    heads: i64,
+    positions: i64,
+    patch: i64,
+    eps: f64,
     activation: &'static str,
 }
 
-const CLIP: Defaults = Defaults {
-    text: &[
-        (Counts::BERT.width, 512.0),
-        (Counts::BERT.ffn, 2048.0),
-        (Counts::BERT.layers, 12.0),
-        (Counts::BERT.heads, 8.0),
-        (POSITIONS, 77.0),
-        (EPS, 1e-5),
-        (PROJECTION, 512.0),
-    ],
-    image: &[
-        (IMAGE_COUNTS.width, 768.0),
-        (IMAGE_COUNTS.ffn, 3072.0),
-        (IMAGE_COUNTS.layers, 12.0),
-        (IMAGE_COUNTS.heads, 12.0),
-        (SIDE, 224.0),
-        (PATCH, 32.0),
-        (IMAGE_EPS, 1e-5),
-    ],
-    activation: "quick_gelu",
-};
-const SIGLIP: Defaults = Defaults {
-    text: &[
-        (Counts::BERT.width, 768.0),
-        (Counts::BERT.ffn, 3072.0),
-        (Counts::BERT.layers, 12.0),
-        (Counts::BERT.heads, 12.0),
-        (POSITIONS, 64.0),
-        (EPS, 1e-6),
-    ],
-    image: &[
-        (IMAGE_COUNTS.width, 768.0),
-        (IMAGE_COUNTS.ffn, 3072.0),
-        (IMAGE_COUNTS.layers, 12.0),
-        (IMAGE_COUNTS.heads, 12.0),
-        (SIDE, 224.0),
-        (PATCH, 16.0),
-        (IMAGE_EPS, 1e-6),
-    ],
-    activation: "gelu_pytorch_tanh",
-};
+const CLIP: Defaults =
+    Defaults { width: 512, ffn: 2048, heads: 8, positions: 77, patch: 32, eps: 1e-5, activation: "quick_gelu" };
+const SIGLIP: Defaults =
+    Defaults { width: 768, ffn: 3072, heads: 12, positions: 64, patch: 16, eps: 1e-6, activation: "gelu_pytorch_tanh" };
+const LAYERS: i64 = 12;
+const CLIP_OUTPUTS: i64 = 512;
+
+impl Defaults {
+    fn of_text(&self) -> [(Key, Json); 6] {
+        let Counts { width, layers, heads, ffn } = Counts::BERT;
+        [
+            (width, self.width.into()),
+            (ffn, self.ffn.into()),
+            (layers, LAYERS.into()),
+            (heads, self.heads.into()),
+            (POSITIONS, self.positions.into()),
+            (EPS, self.eps.into()),
+        ]
+    }
+
+    fn of_images(&self) -> [(Key, Json); 7] {
+        let Counts { width, layers, heads, ffn } = IMAGE_COUNTS;
+        [
+            (width, 768.into()),
+            (ffn, 3072.into()),
+            (layers, LAYERS.into()),
+            (heads, 12.into()),
+            (SIDE, 224.into()),
+            (PATCH, self.patch.into()),
+            (IMAGE_EPS, self.eps.into()),
+        ]
+    }
+}
 
 /// Reads the settings of both halves.
 pub fn shape(settings: &Settings) -> Result<Shape> {
@@ -86,21 +83,20 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
         return Err(Error::unsupported(message).with_hint("a hub folder of the model is read"));
     }
     let defaults = if is_clip { CLIP } else { SIGLIP };
-    let values = |all: &[(Key, f64)]| -> Vec<_> { all.iter().map(|(key, x)| (*key, number(*x))).collect() };
-    let settings = &settings.with_values(&values(defaults.text))?;
+    let settings = &settings.with_values(&defaults.of_text())?;
     let shape = Shape::read(settings, &Counts::BERT, EPS, POSITIONS, 0)?;
     let images = match settings.value_if(IMAGE_MODEL)? {
         Some(value) => {
             if !value.is_object() {
                 return Err(settings.refuse(IMAGE_MODEL, format!("is {value}: an object is valid")));
             }
-            let settings = settings.with_values(&values(defaults.image))?;
+            let settings = settings.with_values(&defaults.of_images())?;
             Some(Box::new(images(&settings, is_clip, defaults.activation)?))
         }
         None => None,
     };
     let projection = match is_clip {
-        true => settings.count(PROJECTION)?,
+        true => settings.count_if(PROJECTION)?.unwrap_or(CLIP_OUTPUTS),
         false => settings.count_if(HEAD)?.unwrap_or(shape.width),
     };
     // SigLIP was trained with texts of one length, and reads the last token whatever it is.
@@ -114,14 +110,6 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
         images,
         ..layers(shape, activation(settings, ACTIVATION, defaults.activation)?)
     })
-}
-
-fn number(x: f64) -> serde_json::Value {
-    if x.fract() == 0.0 {
-        (x as i64).into()
-    } else {
-        x.into()
-    }
 }
 
 /// What the layers of both halves have in common.
