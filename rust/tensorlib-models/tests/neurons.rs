@@ -31,7 +31,7 @@ fn models() -> Vec<Model> {
         .into_iter()
         .filter(|model| {
             let s = &model.spec;
-            let alone = s.mamba.is_none() && !s.inner_norms && s.ffn_factors == [1.0; 2];
+            let alone = s.mamba.is_none() && !s.inner_norms && s.altup.is_none() && s.ffn_factors == [1.0; 2];
             model.gguf.is_some() && s.experts.is_none() && s.gated && !s.fused_ffn && !s.wide && alone
         })
         .take(if on_cpu() { usize::MAX } else { 2 })

@@ -15,6 +15,8 @@ use tensorlib::Tensor;
 /// Gate, up and down projections.
 pub struct GatedFfn {
     gate: Linear,
+    /// How many standard deviations above their mean gates count, less that bound.
+    cut: Option<f64>,
     up: Linear,
     /// A norm of the neurons.
     norm: Option<RmsNorm>,
@@ -26,6 +28,7 @@ impl GatedFfn {
     pub fn load(weights: &Weights, width: i64, ffn: i64, name: impl Fn(&str) -> String) -> Result<Self> {
         Ok(GatedFfn {
             gate: weights.linear(&name("ffn_gate"), width, ffn)?,
+            cut: None,
             up: weights.linear(&name("ffn_up"), width, ffn)?,
             norm: None,
             down: weights.linear(&name("ffn_down"), ffn, width)?,
@@ -35,7 +38,9 @@ impl GatedFfn {
     /// The block's result for x, [width, tokens], and the gates and neurons that make it.
     pub fn forward(&self, run: &Run, x: &Tensor) -> Result<(Tensor, [Tensor; 2])> {
         let [of_gate, of_result] = run.shape.ffn_factors;
-        let (gate, up) = (scaled(self.gate.forward(x, &run.pass)?, of_gate)?, self.up.forward(x, &run.pass)?);
+        let gate = scaled(self.gate.forward(x, &run.pass)?, of_gate)?;
+        let gate = self.cut.map_or_else(|| Ok(gate.clone()), |deviations| above(&gate, deviations))?;
+        let up = self.up.forward(x, &run.pass)?;
         let hidden = run.shape.activation.gated(&gate, &up)?;
         let normed = match &self.norm {
             Some(norm) => norm.forward(&hidden, &run.pass)?,
@@ -50,6 +55,14 @@ impl GatedFfn {
         run.observe(number, &gate, &hidden)?;
         Ok(result)
     }
+}
+
+/// What the elements of each row are above their mean and this many standard deviations; 0 for those below.
+fn above(x: &Tensor, deviations: f64) -> Result<Tensor> {
+    let mean_of = |x: &Tensor| scaled(x.sum_rows()?, 1.0 / x.shape()[0] as f64);
+    let centred = (x - &mean_of(x)?)?;
+    let bound = scaled(mean_of(&centred.sqr()?)?.sqrt()?, deviations)?;
+    Ok((&centred - &bound)?.relu()?)
 }
 
 /// A block without experts next to one with experts. Each has norms of its own.
@@ -109,7 +122,8 @@ impl Ffn {
             (None, false) => {
                 let norm = || weights.rms_norm(&name("ffn_sub_norm"), ffn, shape.eps);
                 let norm = shape.inner_norms.then(norm).transpose()?;
-                Ffn::Gated(GatedFfn { norm, ..GatedFfn::load(weights, width, ffn, name)? })
+                let cut = shape.altup.as_ref().and_then(|altup| altup.cuts.get(number).copied().flatten());
+                Ffn::Gated(GatedFfn { norm, cut, ..GatedFfn::load(weights, width, ffn, name)? })
             }
         })
     }

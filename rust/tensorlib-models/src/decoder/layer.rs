@@ -1,5 +1,6 @@
 //! One layer of a decoder: attention or a recurrence, and feed-forward.
 
+use super::altup::AltUpLayer;
 use super::attention::Attention;
 use super::delta::DeltaNet;
 use super::experts::ExpertFfn;
@@ -110,6 +111,7 @@ pub struct Layer {
     ffn: Option<Ffn>,
     post_ffn_norm: Option<Norm>,
     input: Option<LayerInput>,
+    altup: Option<AltUpLayer>,
     /// The factor of the layer's result.
     factor: Option<Tensor>,
 }
@@ -152,6 +154,7 @@ impl Layer {
             ffn,
             post_ffn_norm: norm("post_ffw_norm", after)?,
             input: LayerInput::load(weights, shape, number)?,
+            altup: AltUpLayer::load(weights, shape, number)?,
             factor: match shape.output_factors {
                 true => weights.find(&name("layer_output_scale.weight"), &[1])?,
                 false => None,
@@ -161,6 +164,33 @@ impl Layer {
 
     /// The layer's result for x, [width, tokens]. `inputs`: what all layers get in addition, if they get something.
     pub fn forward(&self, run: &Run, x: &Tensor, inputs: Option<&Tensor>) -> Result<Tensor> {
+        let mut x = self.computed(run, x)?;
+        if let (Some(input), Some(all)) = (&self.input, inputs) {
+            x = input.forward(run, &x, all)?;
+        }
+        if let Some(factor) = &self.factor {
+            x = (&x * &factor.cast(DType::F32)?)?;
+        }
+        Ok(x)
+    }
+
+    /// [`Layer::forward`] for several streams.
+    pub fn forward_streams(&self, run: &Run, streams: &[Tensor], inputs: Option<&Tensor>) -> Result<Vec<Tensor>> {
+        let Some(altup) = &self.altup else { return Err(Error::internal("a layer of one stream")) };
+        let predicted = altup.predict(run, streams)?;
+        let computed = self.computed(run, &predicted[altup.active()])?;
+        let mut all = altup.correct(run, &predicted, &computed)?;
+        if let (Some(input), Some(vectors)) = (&self.input, inputs) {
+            let added = input.added(run, &altup.scaled(&all[altup.active()])?, vectors)?;
+            for stream in &mut all[1..] {
+                *stream = (&*stream + &added)?;
+            }
+        }
+        Ok(all)
+    }
+
+    /// What the layer's blocks make of x.
+    fn computed(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
         let (input, scale) = (normed(self.norm.as_ref(), x, &run.pass)?, run.shape.residual_scale);
         let sum = match &self.mixer {
             Some(mixer) => {
@@ -169,19 +199,16 @@ impl Layer {
             }
             None => x.clone(),
         };
+        let sum = match &self.altup {
+            Some(altup) => altup.joined(run, &input, &sum)?,
+            None => sum,
+        };
         let Some(ffn) = &self.ffn else { return Ok(sum) };
         let fed = match self.parallel {
             true => ffn.forward(run, self.number, x, &input)?,
             false => ffn.forward(run, self.number, &sum, &normed(self.ffn_norm.as_ref(), &sum, &run.pass)?)?,
         };
-        let mut x = (&scaled(normed(self.post_ffn_norm.as_ref(), &fed, &run.pass)?, scale)? + &sum)?;
-        if let (Some(input), Some(all)) = (&self.input, inputs) {
-            x = input.forward(run, &x, all)?;
-        }
-        if let Some(factor) = &self.factor {
-            x = (&x * &factor.cast(DType::F32)?)?;
-        }
-        Ok(x)
+        Ok((&scaled(normed(self.post_ffn_norm.as_ref(), &fed, &run.pass)?, scale)? + &sum)?)
     }
 
     /// Whether the layer's down projection is transposed.

@@ -13,6 +13,8 @@ pub const PER_LAYER_TABLE: &str = "per_layer_token_embd.weight";
 /// What makes the vectors of all layers: a table of tokens, and a product with the embeddings.
 pub struct LayerInputs {
     table: Embedding,
+    /// The number of its rows.
+    tokens: i64,
     projection: Linear,
     norm: RmsNorm,
 }
@@ -23,13 +25,15 @@ impl LayerInputs {
         let Some(width) = shape.layer_inputs else { return Ok(None) };
         let all = width * shape.layers;
         let tokens = weights.shape_of(PER_LAYER_TABLE).and_then(|shape| shape.get(1).copied()).unwrap_or(vocabulary);
-        if tokens < vocabulary {
+        // In models with several streams, tokens without a row have the first one.
+        if tokens < vocabulary && shape.altup.is_none() {
             let name = weights.called(PER_LAYER_TABLE);
             let message =
                 format!("tensor '{name}' has {tokens} rows: one for each of the {vocabulary} tokens is expected");
             return Err(Error::unsupported(message));
         }
         Ok(Some(LayerInputs {
+            tokens,
             table: weights.embedding("per_layer_token_embd", all, tokens)?,
             projection: weights.linear("per_layer_model_proj", shape.width, all)?,
             norm: weights.rms_norm("per_layer_proj_norm", width, shape.eps)?,
@@ -37,11 +41,14 @@ impl LayerInputs {
     }
 
     /// The vectors of these tokens, whose scaled embeddings are x: [elements, layers, tokens].
-    pub fn forward(&self, run: &Run, ids: &Tensor, x: &Tensor) -> Result<Tensor> {
+    pub fn forward(&self, run: &Run, tokens: &[u32], x: &Tensor) -> Result<Tensor> {
         let Shape { width, layers, layer_inputs, .. } = *run.shape;
         let elements = layer_inputs.unwrap_or(0);
         let by_layer = |all: &Tensor| all.reshape([elements, layers, run.tokens]);
-        let own = by_layer(&self.table.forward(ids, &run.pass)?)?;
+        let row = |token: u32| if i64::from(token) < self.tokens { token as i32 } else { 0 };
+        let ids: Vec<i32> = tokens.iter().map(|token| row(*token)).collect();
+        let ids = run.positions.context().tensor_of([run.tokens], &ids)?;
+        let own = by_layer(&self.table.forward(&ids, &run.pass)?)?;
         let own = own.scale((elements as f64).sqrt(), ScaleOptions::new())?;
         let projected =
             self.projection.forward(x, &run.pass)?.scale(1.0 / (width as f64).sqrt(), ScaleOptions::new())?;
@@ -73,11 +80,15 @@ impl LayerInput {
 
     /// x, [width, tokens], and what the layer's part of the vectors adds to it.
     pub fn forward(&self, run: &Run, x: &Tensor, all: &Tensor) -> Result<Tensor> {
+        Ok((x + &self.added(run, x, all)?)?)
+    }
+
+    /// What the layer's part of the vectors adds by way of x, [width, tokens].
+    pub fn added(&self, run: &Run, x: &Tensor, all: &Tensor) -> Result<Tensor> {
         let (strides, shape) = (all.strides(), all.shape());
         let own = all.view([shape[0], shape[2]], &[strides[2]], self.number * strides[1])?;
         let gate = self.gate.forward(x, &run.pass)?;
         let hidden = run.shape.activation.gated(&gate, &own)?;
-        let added = self.norm.forward(&self.projection.forward(&hidden, &run.pass)?, &run.pass)?;
-        Ok((x + &added)?)
+        Ok(self.norm.forward(&self.projection.forward(&hidden, &run.pass)?, &run.pass)?)
     }
 }

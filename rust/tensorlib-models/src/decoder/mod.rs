@@ -1,6 +1,7 @@
 //! Language models: the logits of the next token.
 
 mod activation;
+mod altup;
 mod architectures;
 mod attend;
 mod attention;

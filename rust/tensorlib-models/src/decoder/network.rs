@@ -1,5 +1,6 @@
 //! A language model's weights, and the graph of its logits.
 
+use super::altup::Streams;
 use super::attend::{Keys, Pages};
 use super::cache::Cache;
 use super::expert_cache::ExpertCache;
@@ -40,6 +41,7 @@ pub struct Network {
     pub shape: Shape,
     embeddings: Embedding,
     layer_inputs: Option<LayerInputs>,
+    streams: Option<Streams>,
     layers: Vec<Layer>,
     norm: Norm,
     /// The product that makes logits; without it, results are the vectors before it.
@@ -93,6 +95,7 @@ impl Network {
             (None, false) => Some(weights.linear("output", shape.width, vocabulary)?),
         };
         let layer_inputs = LayerInputs::load(weights, &shape, vocabulary)?;
+        let streams = Streams::load(weights, &shape)?;
         let factors = shape.rope.factors(weights, context as i64)?;
         let window_factors = match &shape.window_rope {
             Some(rope) => rope.factors(weights, context as i64)?,
@@ -116,6 +119,7 @@ impl Network {
             shape,
             embeddings,
             layer_inputs,
+            streams,
             layers,
             norm,
             output,
@@ -226,9 +230,20 @@ impl Network {
         let ids: Vec<i32> = tokens.iter().map(|id| *id as i32).collect();
         let ids = ctx.tensor_of([n], &ids)?;
         let mut x = scaled(self.embeddings.forward(&ids, &run.pass)?, shape.embedding_scale)?;
-        let inputs = self.layer_inputs.as_ref().map(|inputs| inputs.forward(&run, &ids, &x)).transpose()?;
-        for layer in &self.layers {
-            x = layer.forward(&run, &x, inputs.as_ref())?;
+        let inputs = self.layer_inputs.as_ref().map(|inputs| inputs.forward(&run, tokens, &x)).transpose()?;
+        match &self.streams {
+            Some(streams) => {
+                let mut all = streams.divide(&x)?;
+                for layer in &self.layers {
+                    all = layer.forward_streams(&run, &all, inputs.as_ref())?;
+                }
+                x = streams.merge(&all)?;
+            }
+            None => {
+                for layer in &self.layers {
+                    x = layer.forward(&run, &x, inputs.as_ref())?;
+                }
+            }
         }
         match rows {
             Rows::All => {}

@@ -98,8 +98,8 @@ impl NeuronFfn {
     /// Loads the neurons of layer `number`.
     pub fn load(weights: &Weights, shape: &Shape, number: usize, activity: Option<&Activity>) -> Result<Self> {
         let (&Shape { width, activation, fused_ffn, gated_ffn, .. }, ffn) = (shape, shape.ffn_of(number));
-        // A norm follows from all neurons.
-        let alone = !fused_ffn && gated_ffn && !shape.inner_norms;
+        // Neurons by themselves have neither norms nor bounds that follow from all of them.
+        let alone = !fused_ffn && gated_ffn && !shape.inner_norms && shape.altup.is_none();
         if !alone || shape.ffn_factors != [1.0; 2] || activation == Activation::SwigluOai {
             let message =
                 format!("tensor '{}': models of this kind have no transposed down projections", Self::down_of(number));

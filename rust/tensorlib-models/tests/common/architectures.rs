@@ -2,7 +2,7 @@
 
 use super::decoder::{frequencies, Delta, Gate, Route, Spec};
 use super::tiny::{vocabulary, Random, Tensors};
-use super::{families, hybrids, mixtures};
+use super::{families, hybrids, mixtures, streams};
 use std::f64::consts::PI;
 use std::path::Path;
 use tensorlib::{Array, DType, Value};
@@ -121,7 +121,8 @@ impl Model {
     pub fn write_safetensors(&self, path: &Path, tensors: &Tensors) {
         let kind = self.hub.unwrap().0;
         let has_factors = |name: &str| name.ends_with("norm.weight") && !name.ends_with("ssm_norm.weight");
-        let is_less = ["gemma2", "gemma3", "qwen3_5", "qwen3_next"].iter().any(|k| kind.starts_with(k));
+        let is_less =
+            ["gemma2", "gemma3", "qwen3_5", "qwen3_next"].iter().any(|k| kind.starts_with(k)) && kind != "gemma3n_text";
         let less_one = |name: &str| is_less && has_factors(name);
         let mut numbers = tensors.clone();
         if let Some(of_layer) = self.spec.xielu {
@@ -163,7 +164,7 @@ impl Model {
     }
 
     fn text_name(&self, kind: &str, name: &str, expert: Option<usize>) -> String {
-        if let Some(name) = hybrids::whole_name(kind, name) {
+        if let Some(name) = hybrids::whole_name(kind, name).or_else(|| streams::whole_name(name, expert)) {
             return name;
         }
         match name {
@@ -347,6 +348,7 @@ pub fn all() -> Vec<Model> {
         recurrent_qwens(),
         gemmas(),
         fourth_gemmas(),
+        vec![streams::gemma3n(gemma())],
         gemmas_with_pictures(),
         phis(),
         vec![gpt_oss()],

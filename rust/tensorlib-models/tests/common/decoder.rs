@@ -3,6 +3,7 @@
 use super::latent::Latent;
 use super::math::*;
 use super::recurrences::{Mamba, ShortConvolution};
+use super::streams::AltUp;
 use super::tiny::{Random, Tensors};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -122,6 +123,7 @@ pub struct Spec {
     pub wide: bool,
     /// Elements of the vectors that layers get in addition.
     pub layer_inputs: Option<usize>,
+    pub altup: Option<AltUp>,
     pub output_factors: bool,
     /// A block without experts next to that with experts.
     pub mixed: bool,
@@ -220,6 +222,7 @@ impl Spec {
             value_norms: false,
             wide: false,
             layer_inputs: None,
+            altup: None,
             output_factors: false,
             mixed: false,
             gated: true,
@@ -317,12 +320,20 @@ impl Spec {
             matrix("per_layer_token_embd", &[all, v]);
             matrix("per_layer_model_proj", &[w, all]);
         }
+        if let Some(altup) = self.altup {
+            let others = altup.streams as i64 - 1;
+            matrix("altup_proj", &[w, w, others]);
+            matrix("altup_unembd_proj", &[w, w, others]);
+        }
         for i in 0..self.layers {
             let name = |part: &str| format!("blk.{i}.{part}");
             let ((q, kv), f) = (self.widths(i), self.ffn_of(i) as i64);
             if let Some(own) = self.layer_inputs {
                 matrix(&name("inp_gate"), &[w, own as i64]);
                 matrix(&name("proj"), &[own as i64, w]);
+            }
+            if let Some(altup) = self.altup {
+                self.altup_matrices(altup).iter().for_each(|(part, shape)| matrix(&name(part), shape));
             }
             if let Some(delta) = self.delta_of(i) {
                 let (values, heads) = ((delta.value_heads * delta.head) as i64, delta.value_heads as i64);
@@ -487,6 +498,9 @@ impl Spec {
                 vector(name("exp_probs_b.bias"), &[count as i64], 0.0);
             }
         }
+        if let Some(altup) = self.altup {
+            self.add_altup_vectors(random, t, altup);
+        }
         for i in 0..self.layers {
             if let Some(of) = self.short_convolution_of(i) {
                 self.add_short_convolution(random, t, i, of);
@@ -508,8 +522,14 @@ impl Spec {
             .map(|id| embedding[*id as usize].iter().map(|x| x * self.embedding_scale).collect())
             .collect();
         let vectors: Vec<Row> = tokens.iter().zip(&xs).map(|(id, x)| self.layer_vectors(t, *id, x)).collect();
+        let mut streams: Vec<Vec<Row>> =
+            xs.iter().map(|x| self.altup.map_or_else(Vec::new, |altup| self.divided(t, altup, x))).collect();
         let mut kept = HashMap::new();
         for i in 0..self.layers {
+            if let Some(altup) = self.altup {
+                streams.iter_mut().for_each(|streams| *streams = self.predicted(t, i, altup, streams));
+                xs = streams.iter().map(|streams| streams[altup.active].clone()).collect();
+            }
             let name = |part: &str| format!("blk.{i}.{part}");
             let before = |part: &str, x: &Row| if self.pre_norms { self.norm(t, &name(part), x) } else { x.clone() };
             let after = |part: &str, x: Row| if self.post_norms { self.norm(t, &name(part), &x) } else { x };
@@ -525,8 +545,12 @@ impl Spec {
                 let scanned = self.scan(t, i, mamba, &inputs);
                 attended.iter_mut().zip(scanned).for_each(|(a, s)| *a = sum(a, &s));
             }
-            for (((x, a), input), vectors) in xs.iter_mut().zip(attended).zip(inputs).zip(&vectors) {
+            let of_tokens = xs.iter_mut().zip(attended).zip(inputs).zip(&vectors).zip(&mut streams);
+            for ((((x, a), input), vectors), streams) in of_tokens {
                 *x = sum(x, &scaled(&after("post_attention_norm", a), self.residual_scale));
+                if self.altup.is_some() {
+                    *x = self.joined(t, i, &input, x);
+                }
                 if !(self.ffn_layers)(i) {
                     continue;
                 }
@@ -538,15 +562,19 @@ impl Spec {
                     None => self.feed(t, i, &input),
                 };
                 *x = sum(x, &scaled(&after("post_ffw_norm", f), self.residual_scale));
-                if let Some(own) = self.layer_inputs {
-                    let gate = self.linear(t, &name("inp_gate"), x);
-                    let hidden = self.activated(&gate, &vectors[i * own..(i + 1) * own]);
-                    *x = sum(x, &self.norm(t, &name("post_norm"), &self.linear(t, &name("proj"), &hidden)));
+                let own = self.layer_inputs.map(|own| &vectors[i * own..(i + 1) * own]);
+                match (self.altup, own) {
+                    (Some(altup), Some(own)) => self.correct(t, i, altup, streams, (x, own)),
+                    (None, Some(own)) => *x = sum(x, &self.layer_input(t, i, x, own)),
+                    _ => {}
                 }
                 if self.output_factors {
                     *x = scaled(x, t.get(&name("layer_output_scale.weight"))[0]);
                 }
             }
+        }
+        if let Some(altup) = self.altup {
+            xs = streams.iter().map(|streams| self.merged(t, altup, streams)).collect();
         }
         let output = t.find("output.weight").unwrap_or_else(|| t.get("token_embd.weight"));
         let last = |x: &Row| {
@@ -554,6 +582,13 @@ impl Spec {
             logits.into_iter().map(|x| capped(x * self.logit_scale, self.final_cap)).collect()
         };
         xs.iter().map(last).collect()
+    }
+
+    /// What a layer's part of the vectors adds by way of x.
+    pub fn layer_input(&self, t: &Tensors, layer: usize, x: &[f64], own: &[f64]) -> Row {
+        let name = |part: &str| format!("blk.{layer}.{part}");
+        let hidden = self.activated(&self.linear(t, &name("inp_gate"), x), own);
+        self.norm(t, &name("post_norm"), &self.linear(t, &name("proj"), &hidden))
     }
 
     /// What all layers get for a token, whose scaled embedding is x.
@@ -813,6 +848,7 @@ impl Spec {
             true => (up[..self.ffn].to_vec(), up[self.ffn..].to_vec()),
             false => (scaled(&self.linear(t, &name("ffn_gate"), x), self.ffn_factors[0]), up),
         };
+        let gate = self.cut(layer, gate);
         let mut hidden = self.activated(&gate, &up);
         if self.gate != Gate::Oai {
             let gates = self.activated(&gate, &vec![1.0; gate.len()]);

@@ -17,6 +17,7 @@ pub mod mixtures;
 pub mod recurrences;
 pub mod reranker_files;
 pub mod sampling;
+pub mod streams;
 pub mod tiny;
 pub mod tokenizers;
 

@@ -65,7 +65,7 @@ fn unsaid() -> Vec<(Key, Json)> {
 }
 
 /// Newer folders list rotations by kind of layer.
-fn rotations(settings: &Settings) -> Result<Vec<(Key, Json)>> {
+pub fn rotations(settings: &Settings) -> Result<Vec<(Key, Json)>> {
     let rotation = |of| -> Result<Json> { Ok(settings.value_if(Key("", of))?.unwrap_or_default()) };
     let (full, windowed) =
         (rotation("rope_parameters.full_attention")?, rotation("rope_parameters.sliding_attention")?);

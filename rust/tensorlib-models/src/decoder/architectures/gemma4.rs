@@ -206,7 +206,7 @@ fn rotation(settings: &Settings, key: Key, head: i64, usual: (&str, f64, f64)) -
 }
 
 /// Refuses a layer that would read keys which no layer before it has.
-fn check_sources(settings: &Settings, shape: &Shape) -> Result<()> {
+pub fn check_sources(settings: &Settings, shape: &Shape) -> Result<()> {
     let layers = usize::try_from(shape.layers).unwrap_or(0);
     let own = usize::try_from(shape.layers - shape.sharing_layers).unwrap_or(0);
     match (own..layers).find(|layer| shape.source_of(*layer) == *layer) {

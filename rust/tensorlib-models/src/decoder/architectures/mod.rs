@@ -9,6 +9,7 @@ mod ernie;
 mod exaone4;
 mod falcon_h1;
 mod gemma;
+mod gemma3n;
 mod gemma4;
 mod glm4;
 mod gpt_oss;
@@ -37,7 +38,7 @@ use crate::settings::{Settings, DECODER_CONFIG, DECODER_GGUF, FAMILY_CONFIG, OTH
 use crate::weights::HubNames;
 use crate::Result;
 
-const ALL: [Architecture<Shape>; 36] = [
+const ALL: [Architecture<Shape>; 37] = [
     Architecture {
         names: &["llama", "mistral", "mixtral", "mistral3", "ministral3"],
         shape: llama::shape,
@@ -65,6 +66,7 @@ const ALL: [Architecture<Shape>; 36] = [
     Architecture { names: &["qwen3next", "qwen3_next"], shape: qwen35::qwen3next, hub_names: qwen35::moe_names },
     Architecture { names: &["gemma2"], shape: gemma::gemma2, hub_names: gemma::hub_names },
     Architecture { names: &["gemma3", "gemma3_text"], shape: gemma::gemma3, hub_names: gemma::hub_names },
+    Architecture { names: &["gemma3n", "gemma3n_text"], shape: gemma3n::shape, hub_names: gemma3n::hub_names },
     Architecture { names: &["gemma4", "gemma4_text"], shape: gemma4::shape, hub_names: gemma4::hub_names },
     Architecture { names: &["phi3"], shape: phi3::shape, hub_names: phi3::hub_names },
     Architecture { names: &["olmo2"], shape: olmo::olmo2, hub_names: olmo::hub_names },

@@ -1,16 +1,20 @@
 //! A decoder described by numbers and choices. The files of `architectures` fill it in; no other code knows the names
 //! of architectures.
 
+mod altup;
 mod experts;
 mod latent;
 mod recurrence;
 mod stated;
+mod temperature;
 mod windows;
 
+pub use altup::AltUp;
 pub use experts::{ExpertGroups, Experts, GroupScores, Routing, Scores, Shared};
 pub use latent::Latent;
 pub use recurrence::{taps, Delta, Mamba, Recurrence};
 pub use stated::Stated;
+pub use temperature::Temperature;
 pub use windows::Window;
 
 use super::activation::{Activation, Xielu};
@@ -91,24 +95,6 @@ pub enum HeadNorms {
     Own,
 }
 
-/// A factor of queries that grows with their positions: 1 + growth * ln(1 + floor((position + offset) / tokens)).
-#[derive(Clone, Copy, Debug)]
-pub struct Temperature {
-    pub growth: f64,
-    pub tokens: i64,
-    pub offset: i64,
-    /// Only in layers that do not rotate.
-    pub unrotated: bool,
-}
-
-impl Temperature {
-    /// The factor of a query at this position.
-    pub fn at(self, position: i32) -> f32 {
-        let periods = (i64::from(position) + self.offset) / self.tokens;
-        (1.0 + self.growth * (1.0 + periods as f64).ln()) as f32
-    }
-}
-
 /// A decoder. Its layers are: norm, attention, sum; norm, feed-forward, sum.
 #[derive(Clone, Debug)]
 pub struct Shape {
@@ -132,6 +118,8 @@ pub struct Shape {
     pub layer_ffns: Option<Vec<i64>>,
     /// Elements of a vector that each layer gets for each token, in addition to the result of the layer before it.
     pub layer_inputs: Option<i64>,
+    /// Several streams between layers.
+    pub altup: Option<AltUp>,
     /// The result of a layer may be multiplied by a factor, a tensor of one element.
     pub output_factors: bool,
     /// The most tokens that the model was made for.
@@ -245,6 +233,7 @@ impl Shape {
             eps: settings.number(eps)?,
             layer_ffns: None,
             layer_inputs: None,
+            altup: None,
             output_factors: false,
             rope,
             window_rope: None,
