@@ -9,7 +9,7 @@ mod models;
 use common::*;
 use hub_cache::{add, plays, refer, tool_with_cache, COMMIT};
 use models::encoder::Spec;
-use std::io::Write;
+use std::io::{BufRead, Write};
 
 /// Never a download: builds with the feature `hub` are tested too.
 const OFFLINE: (&str, &str) = ("HF_HUB_OFFLINE", "1");
@@ -123,6 +123,18 @@ fn a_folder_is_opened_as_a_folder() {
     assert!(want.status.success() && got.status.success() && !want.stdout.is_empty());
     assert_eq!(got.stdout, want.stdout);
     run(&cache, &["inspect", "--hf", "o/bert"]).expect(0, &["model.safetensors"]);
+    // A server's name for it is the repository's, not the commit.
+    #[cfg(feature = "server")]
+    {
+        let mut server = command(&["serve", "--hf", "o/bert", "--port", "0"]);
+        server.env("HF_HUB_CACHE", cache.path("hub")).env("HF_HUB_OFFLINE", "1").stderr(std::process::Stdio::piped());
+        let mut server = server.spawn().unwrap();
+        let mut lines = std::io::BufReader::new(server.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let said = lines.find(|line| line.contains(": encoder"));
+        server.kill().unwrap();
+        server.wait().unwrap();
+        assert_eq!(said.as_deref(), Some("bert: encoder"));
+    }
     // Without the settings, or with a link that leads to nothing, it is no model.
     let snapshot = cache.0.join(format!("hub/models--o--bert/snapshots/{COMMIT}"));
     std::fs::rename(snapshot.join("config.json"), cache.0.join("config.json")).unwrap();

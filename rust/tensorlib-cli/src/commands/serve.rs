@@ -91,10 +91,10 @@ fn server_options(options: &Serve, keys: Keys) -> ServerOptions {
 }
 
 /// The name of a model in requests: that of its file or folder, without .gguf; for a folder of a hub's cache that of
-/// the repository.
+/// the repository, without its owner.
 fn name(path: &Path) -> String {
     if let Some(repository) = hub::repository_of(path) {
-        return repository;
+        return repository.rsplit('/').next().unwrap_or(&repository).into();
     }
     // A folder may be named `.`.
     let whole = path.canonicalize().unwrap_or_else(|_| path.into());

@@ -22,7 +22,7 @@ const PYTORCH: &str = "weights of PyTorch are programs: convert them to safetens
 const GGML: &str = "it is of a format before GGUF: convert the model again from its source";
 const HTML: &str = "it is a web page: download the file itself";
 const IMATRIX: &str =
-    "it is an imatrix file of the older kind: write it again as GGUF (llama-imatrix --in-file OLD -o NEW.gguf)";
+    "it is an imatrix file of the older kind: `tensorlib quantize --imatrix` reads a whole one; get it again";
 
 /// The hint for a file that begins with these bytes, if its kind is known.
 pub fn hint(head: &[u8]) -> Option<&'static str> {

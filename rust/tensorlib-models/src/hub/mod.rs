@@ -37,3 +37,17 @@ pub fn repository_of(path: &Path) -> Option<String> {
     let folder = snapshots.parent()?.file_name()?.to_str()?;
     Some(folder.strip_prefix("models--")?.replacen("--", "/", 1))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn snapshots_tell_their_repository() {
+        let of = |path: &str| repository_of(Path::new(path));
+        assert_eq!(of("hub/models--o--a-b/snapshots/0123"), Some("o/a-b".to_string()));
+        for none in ["hub/models--o--n/snapshots/0123/m.gguf", "hub/datasets--o--n/snapshots/0123", "0123", "/", ""] {
+            assert_eq!(of(none), None, "{none}");
+        }
+    }
+}
