@@ -46,7 +46,8 @@ pub fn run(options: &Embed, out: &mut dyn Write) -> Outcome<Exit> {
     if options.sparse {
         let compute =
             |first, lines: &[Vec<u32>], progress: Progress| encoder.embed_sparse_lines(first, lines, progress);
-        return answer(options, &encoder, backend, compute, print_weights, out);
+        let print = |weights: &Vec<(u32, f32)>, json, out: &mut dyn Write| print_weights(weights, json, out);
+        return answer(options, &encoder, backend, compute, print, out);
     }
     if options.per_token {
         let compute =
@@ -80,6 +81,7 @@ type Progress<'a> = &'a mut dyn FnMut(usize) -> bool;
 
 fn embed(options: &Embed, model: &dyn EmbedTexts, backend: &Backend, out: &mut dyn Write) -> Outcome<Exit> {
     let compute = |first, lines: &[Vec<u32>], progress: Progress| model.embed_lines(first, lines, progress);
+    let print = |vector: &Vec<f32>, json, out: &mut dyn Write| print(vector, json, out);
     answer(options, model, backend, compute, print, out)
 }
 
@@ -107,7 +109,7 @@ fn answer<T>(
     Ok(Exit::Success)
 }
 
-fn print(vector: &Vec<f32>, json: bool, out: &mut dyn Write) -> std::io::Result<()> {
+fn print(vector: &[f32], json: bool, out: &mut dyn Write) -> std::io::Result<()> {
     print_numbers(vector, json, out)?;
     writeln!(out)
 }
@@ -117,7 +119,7 @@ fn print_numbers(numbers: &[f32], json: bool, out: &mut dyn Write) -> std::io::R
     print_list(numbers, (open, between, close), out, |x, out| write!(out, "{x}"))
 }
 
-fn print_weights(weights: &Vec<(u32, f32)>, json: bool, out: &mut dyn Write) -> std::io::Result<()> {
+fn print_weights(weights: &[(u32, f32)], json: bool, out: &mut dyn Write) -> std::io::Result<()> {
     let marks = if json { ("{", ",", "}") } else { ("", " ", "") };
     print_list(weights, marks, out, |(id, weight), out| {
         if json {

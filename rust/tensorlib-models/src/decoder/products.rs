@@ -4,6 +4,10 @@ use crate::{Error, Result};
 use std::collections::HashMap;
 use tensorlib::{Backend, Graph, Tensor};
 
+/// A matrix that is multiplied in parts, with queries and with what attention makes of latent vectors: no input is
+/// multiplied with its columns alone.
+const ABSORBED: &str = ".attn_kv_b.";
+
 /// A product with a matrix of a layer, or with those of its experts.
 pub struct Product<'a> {
     /// The matrix, or the stack of them, by its GGUF name.
@@ -72,7 +76,8 @@ fn watch(graph: &Graph) -> Result<HashMap<String, Watched>> {
         }
         let mut sources = node.sources().into_iter().flatten();
         let (Some(weight), Some(inputs), ids) = (sources.next(), sources.next(), sources.next()) else { continue };
-        if weight.op() != "leaf" || !weight.name().starts_with("blk.") {
+        let of_layer = weight.op() == "leaf" && weight.name().starts_with("blk.");
+        if !of_layer || weight.name().contains(ABSORBED) {
             continue;
         }
         let per_token = inputs.shape().get(1).map_or(1, |n| usize::try_from(*n).unwrap_or(1));

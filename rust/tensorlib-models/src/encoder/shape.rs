@@ -23,7 +23,7 @@ pub enum Activation {
     Relu,
     /// A second product, through the activation, multiplies the first.
     Gated(GluOp),
-    /// The same in files with a matrix for the second product; ReLU in others.
+    /// [`Activation::Gated`] in files with a matrix for the second product; ReLU in others.
     GatedIfStored(GluOp),
 }
 
