@@ -112,7 +112,7 @@ fn scaled(t: Tensor, factor: f64, addend: f64) Error!Tensor {
 
 /// The context of a node of two tensors, unless b would repeat as tiles. The engine checks everything else.
 fn untiled(name: [:0]const u8, a: Tensor, b: Tensor) Error!Context {
-    try status.check(c.tl_refuse_tiles(name, a.handle, b.handle, a.err()));
+    try status.check(c.tl_refuse_tiles(name, a.handle, b.handle, status.errorOf(a.diagnostics)));
     const youngest = if (c.tl_context_id(b.state.handle) > c.tl_context_id(a.state.handle)) b.state else a.state;
     return .{ .state = youngest, .diagnostics = a.diagnostics };
 }

@@ -683,7 +683,7 @@ fn vectors_of_images() {
     assert_eq!(rows(&tool_with(&["embed", &path], b"w3 w5\nw1\n")).len(), 2);
     tool(&["embed", &path, "--image", &none]).expect(3, &["none.png: cannot be read"]);
     std::fs::write(&none, "no image").unwrap();
-    tool(&["embed", &path, "--image", &first, &none]).expect(1, &["none.png: is no image", "PNG, JPEG, WebP"]);
+    tool(&["embed", &path, "--image", &first, &none]).expect(4, &["none.png: is no image", "PNG, JPEG, WebP"]);
     tool(&["embed", &path, "--image"]).expect(2, &["--image"]);
     let (texts, _) = encoder_folder(&folder);
     drop(encoder);
