@@ -65,7 +65,17 @@ fn computed(run: &mut Run, cargo: Cmd, features: &[&str], envs: &[(&str, &str)])
     let tests = tests_of(
         cargo,
         features,
-        &["decoders", "encoders", "modules", "token_heads", "classifiers", "embedders", "adapters", "neurons"],
+        &[
+            "decoders",
+            "encoders",
+            "modules",
+            "token_heads",
+            "classifiers",
+            "embedders",
+            "adapters",
+            "neurons",
+            "images",
+        ],
     );
     let tests = tests.args(["--", "double_precision"]);
     run.tests(&format!("models {}", expect::title_of(envs)), Style::Cargo, tests.envs(envs))
