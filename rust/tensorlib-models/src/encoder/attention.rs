@@ -1,8 +1,8 @@
 //! Attention of lines to themselves: the batch has lines of several lengths, and a window hides far tokens.
 
 use super::batches::Group;
+use super::distances::ProjectedDistances;
 use super::layer::Run;
-use super::relative::Projected;
 use super::shape::{Positions, Shape, Windows};
 use crate::{Error, Result};
 use std::ops::Range;
@@ -61,7 +61,7 @@ pub struct Attention<'a> {
     /// The layer's windows, if it has them.
     pub windows: Option<&'a Windows>,
     /// The layer's keys and queries of distances, if it has them.
-    pub distances: Option<Projected<'a>>,
+    pub distances: Option<ProjectedDistances<'a>>,
     /// Queries, keys and values, [head, heads, tokens].
     pub qkv: [&'a Tensor; 3],
 }

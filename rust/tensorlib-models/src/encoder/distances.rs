@@ -1,67 +1,118 @@
-//! Biases of attention's logits by the distance between query and key, which is divided into buckets (Raffel and
-//! others, Exploring the Limits of Transfer Learning, 2020).
+//! Products of contents and distances, which attention adds to those of queries and keys (He and others, DeBERTa:
+//! Decoding-enhanced BERT with Disentangled Attention, 2021).
 
+use super::layer::Run;
+use super::shape::{Relative, Shape};
+use crate::norm::{normed, Norm};
 use crate::weights::Weights;
-use crate::Result;
-use tensorlib::{Context, DType, Tensor};
+use crate::{Error, Result};
+use tensorlib::nn::{Linear, Module, Pass};
+use tensorlib::{Context, ScaleOptions, Tensor};
 
-/// This distance and all larger ones are in the last bucket of their direction.
-const FARTHEST: u64 = 128;
-
-/// A bias for each bucket and head.
-pub struct Biases {
-    /// The biases of each bucket, head by head.
-    values: Vec<Vec<f32>>,
+/// A vector for each distance.
+pub struct Distances {
+    relative: Relative,
+    rows: Tensor,
+    norm: Option<Norm>,
 }
 
-impl Biases {
-    /// Loads the matrix `attn_rel_b.weight`, [heads, buckets].
-    pub fn load(weights: &Weights, heads: i64, buckets: i64) -> Result<Self> {
-        let rows = weights.get("attn_rel_b.weight", &[heads, buckets])?.to_f32_vec()?;
-        let (heads, mut values) = (usize::try_from(heads).unwrap_or(1), Vec::new());
-        for head in 0..heads {
-            values.push(rows.iter().skip(head).step_by(heads).copied().collect());
-        }
-        Ok(Biases { values })
+/// The distances within the lines of a batch.
+pub struct LineDistances {
+    /// Their vectors, [width, rows].
+    vectors: Tensor,
+    /// The row for each key and query, [keys, queries].
+    numbers: Tensor,
+    relative: Relative,
+}
+
+/// A layer's keys and queries of distances, [head, rows, heads].
+pub struct ProjectedDistances<'a> {
+    within: &'a LineDistances,
+    keys: Option<Tensor>,
+    queries: Option<Tensor>,
+    scale: f64,
+}
+
+impl Distances {
+    /// Loads the matrix `distance_embd.weight`, and its norm `distance_norm`.
+    pub fn load(weights: &Weights, shape: &Shape, relative: Relative) -> Result<Self> {
+        let rows = weights.get("distance_embd.weight", &[shape.width, 2 * relative.span])?;
+        let norm = || Norm::load(weights, (shape.norm, shape.eps), "distance_norm", shape.width);
+        Ok(Distances { relative, rows, norm: relative.norm.then(norm).transpose()? })
     }
 
-    /// A mask [keys, tokens, heads] for lines of up to `tokens` tokens; shorter lines use its first keys and rows.
-    pub fn mask(&self, ctx: &Context, tokens: usize) -> Result<Tensor> {
-        let mask = ctx.zeros(DType::F32, [tokens as i64, tokens as i64, self.values.len() as i64])?;
-        let mut plane: Vec<f32> = Vec::with_capacity(tokens * tokens);
-        for (head, of_bucket) in self.values.iter().enumerate() {
-            let of_distance = |key: usize| of_bucket[bucket(key as i64 - (tokens as i64 - 1), of_bucket.len())];
-            // Each query's row is the row of the query before it, shifted by one key.
-            let all: Vec<f32> = (0..2 * tokens - 1).map(of_distance).collect();
-            plane.clear();
-            (0..tokens).for_each(|query| plane.extend(&all[tokens - 1 - query..][..tokens]));
-            let bytes: Vec<u8> = plane.iter().flat_map(|x| x.to_ne_bytes()).collect();
-            mask.write_bytes(head * bytes.len(), &bytes)?;
-        }
-        Ok(mask)
+    /// Those within lines of up to `longest` tokens.
+    pub fn of(&self, ctx: &Context, longest: usize, pass: &Pass) -> Result<LineDistances> {
+        let (relative, n) = (self.relative, longest.max(1) as i64);
+        let row = |distance: i64| (bucket(&relative, distance) + relative.span).clamp(0, 2 * relative.span - 1);
+        let small = |row: i64| i32::try_from(row).unwrap_or(i32::MAX);
+        // The rows that are used: the first one is that of the last key, as the first query sees it.
+        let (first, last) = (row(1 - n), row(n - 1));
+        let of_distance: Vec<i32> = (1 - n..n).map(|distance| small(row(distance) - first)).collect();
+        // Each query's row is the row of the query before it, from one distance on; keys come in the other order.
+        let of_query = |query: usize| of_distance[query..query + n as usize].iter().rev();
+        let numbers: Vec<i32> = (0..n as usize).flat_map(of_query).copied().collect();
+        // As F32, like the contents, whatever the matrix holds.
+        let used: Vec<i32> = (first..=last).map(small).collect();
+        let vectors = ctx.within(|| self.rows.get_rows(&ctx.tensor_of([used.len() as i64], &used)?))?;
+        Ok(LineDistances {
+            vectors: normed(self.norm.as_ref(), &vectors, pass)?,
+            numbers: ctx.tensor_of([n, n], &numbers)?,
+            relative,
+        })
     }
 }
 
-/// A mask [keys, tokens] that hides later tokens, for lines of up to `tokens` tokens.
-pub fn causal_mask(ctx: &Context, tokens: usize) -> Result<Tensor> {
-    let value = |query: usize, key: usize| if key > query { f32::NEG_INFINITY } else { 0.0 };
-    let values: Vec<f32> = (0..tokens).flat_map(|query| (0..tokens).map(move |key| value(query, key))).collect();
-    Ok(ctx.tensor([tokens as i64, tokens as i64], &values)?)
+/// The distance of a query from a key, as it is counted: large ones in logarithmic steps.
+fn bucket(relative: &Relative, distance: i64) -> i64 {
+    let middle = relative.span / 2;
+    let Some(farthest) = relative.farthest.filter(|_| distance.abs() > middle) else { return distance };
+    let (middle, distance_of) = (middle as f64, distance.unsigned_abs() as f64);
+    let steps = (distance_of / middle).ln() / ((farthest - 1) as f64 / middle).ln() * (middle - 1.0);
+    ((steps.ceil() + middle) as i64) * distance.signum()
 }
 
-/// The bucket of a key that is `distance` tokens after the query, or before it if negative. Half of the buckets are for
-/// each direction. The first half of a direction's buckets hold one distance each; the borders of the others grow by a
-/// constant factor.
-fn bucket(distance: i64, buckets: usize) -> usize {
-    let half = buckets / 2;
-    let (first, exact) = (if distance > 0 { half } else { 0 }, half / 2);
-    let distance = distance.unsigned_abs();
-    if distance < exact as u64 {
-        return first + distance as usize;
+impl LineDistances {
+    /// The keys and queries that a layer's matrices make of the vectors.
+    pub fn projected(&self, run: &Run, [key, query]: [&Linear; 2]) -> Result<ProjectedDistances<'_>> {
+        let Shape { head, heads, attention_scale, .. } = *run.shape;
+        let of = |is_there: bool, maker: &Linear| -> Result<Option<Tensor>> {
+            if !is_there {
+                return Ok(None);
+            }
+            let all = maker.forward(&self.vectors, &run.pass)?.reshape([head, heads, -1])?;
+            Ok(Some(all.permute([0, 2, 1, 3])?.cont()?))
+        };
+        Ok(ProjectedDistances {
+            within: self,
+            keys: of(self.relative.keys, key)?,
+            queries: of(self.relative.queries, query)?,
+            scale: attention_scale,
+        })
     }
-    // A distance d is past border j of n if (d / exact)^n >= (FARTHEST / exact)^j. Integers decide this without
-    // rounding errors for 64, which lies on a border.
-    let (steps, exact_of, distance) = ((half - exact) as u32, exact as u64, distance.min(FARTHEST));
-    let behind = |j: &u32| distance.pow(steps) >= exact_of.pow(steps - j) * FARTHEST.pow(*j);
-    first + exact + (1..steps).take_while(behind).count()
+}
+
+impl ProjectedDistances<'_> {
+    /// What is added to the scaled products of these queries and keys, both [head, tokens, heads, lines] from a line's
+    /// first token on: [keys, queries, heads, lines].
+    pub fn mask(&self, q: &Tensor, k: &Tensor) -> Result<Tensor> {
+        let (queries, keys) = (q.shape()[1], k.shape()[1]);
+        let picked = |rows: &Tensor, contents: &Tensor, table: &Tensor, inner: i64| -> Result<Tensor> {
+            let [outer, heads, lines] = [1, 2, 3].map(|dim| contents.shape().get(dim).copied().unwrap_or(1));
+            let products = rows.mul_mat_exact(&contents.cont()?)?;
+            let index = table.slice([0, 0], [inner, outer])?.expand([inner, outer, heads, lines])?;
+            Ok(products.gather(&index, 0)?)
+        };
+        let (by_query, by_key) = (&self.within.numbers, self.within.numbers.transpose()?);
+        let by_query = self.keys.as_ref().map(|rows| picked(rows, q, by_query, keys)).transpose()?;
+        let by_key = self.queries.as_ref().map(|rows| picked(rows, k, &by_key, queries)).transpose()?;
+        let by_key = by_key.map(|t| t.transpose()).transpose()?;
+        let sum = match (by_query, by_key) {
+            (Some(a), Some(b)) => (&a + &b)?,
+            (Some(one), None) => one,
+            (None, Some(one)) => one.cont()?,
+            (None, None) => return Err(Error::internal("distances without keys and queries")),
+        };
+        Ok(sum.scale(self.scale, ScaleOptions::new())?)
+    }
 }

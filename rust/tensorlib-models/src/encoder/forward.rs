@@ -2,7 +2,7 @@
 
 use super::attention::NearMask;
 use super::batches::{batches, Batch};
-use super::distances::causal_mask;
+use super::biases::causal_mask;
 use super::layer::{Firsts, Run};
 use super::shape::Positions;
 use super::{Encoder, Line};

@@ -2,8 +2,8 @@
 
 use super::attention::{joined, Attention, NearMask};
 use super::batches::Batch;
+use super::distances::LineDistances;
 use super::feed::Feed;
-use super::relative::Near;
 use super::shape::{GateRows, Norms, Positions, QueryNorms, Shape};
 use crate::norm::{normed, Norm};
 use crate::weights::Weights;
@@ -22,7 +22,7 @@ pub struct Run<'a> {
     /// What attention adds by distance in all layers, or in those with a window.
     pub near: Option<NearMask>,
     /// The vectors of distances, which attention multiplies with contents.
-    pub distances: Option<Near>,
+    pub distances: Option<LineDistances>,
     /// The pass of all layers, which is for evaluation.
     pub pass: Pass,
 }
@@ -188,8 +188,11 @@ impl Layer {
                 q = q.rope(run.positions, None, *options)?;
             }
         }
-        let distances =
-            run.distances.as_ref().map(|near| near.projected(run, self.makers_of_distances()?)).transpose()?;
+        let distances = run
+            .distances
+            .as_ref()
+            .map(|distances| distances.projected(run, self.makers_of_distances()?))
+            .transpose()?;
         let attention = Attention { run, windows, distances, qkv: [&q, &k, &v] };
         let c = match firsts {
             Some(firsts) => firsts.columns(attention.of_firsts()?)?,

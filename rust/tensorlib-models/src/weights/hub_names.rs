@@ -31,13 +31,15 @@ pub struct Stack {
     pub transposed: bool,
 }
 
-/// An architecture's names in hub folders.
+/// An architecture's names in hub folders, and in GGUF files where those are not ours.
 #[derive(Clone)]
 pub struct HubNames {
     /// Converts a GGUF name to the folder's names.
     pub of: Arc<dyn Fn(&str) -> HubName + Send + Sync>,
     /// Whether the tensor of this GGUF name is stored less 1, as the factors of some models' norms are.
     pub less_one: fn(&str) -> bool,
+    /// The name in GGUF files of the tensor of this name, if it is another one.
+    pub in_gguf: fn(&str) -> Option<String>,
     /// How config.json describes 8-bit weights.
     pub quantization: Quantization,
 }
@@ -45,7 +47,7 @@ pub struct HubNames {
 impl HubNames {
     /// These names, for weights that are stored as they are.
     pub fn new(of: impl Fn(&str) -> HubName + Send + Sync + 'static) -> Self {
-        HubNames { of: Arc::new(of), less_one: |_| false, quantization: Quantization::default() }
+        HubNames { of: Arc::new(of), less_one: |_| false, in_gguf: |_| None, quantization: Quantization::default() }
     }
 }
 

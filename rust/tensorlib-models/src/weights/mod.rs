@@ -24,7 +24,6 @@ use crate::warnings::Warnings;
 use crate::{Error, Result};
 use hub_names::way_of_naming;
 use load::check_range;
-use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use tensorlib::{Context, DType, Gguf, Kind, Tensor};
@@ -51,18 +50,11 @@ enum Files {
     Hub { set: SafeSet, entries: HashMap<String, usize>, names: HubNames },
 }
 
-/// The name of a tensor in a GGUF file: files of encoders with a decoder, as T5, mark the parts of each.
-fn in_file<'a>(file: &Gguf, name: &'a str) -> Cow<'a, str> {
-    if file.tensor_info(name).is_some() {
-        return name.into();
-    }
-    let marked = ["enc.", "enc.blk.0."].map(|mark| format!("{mark}{name}"));
-    marked.into_iter().find(|marked| file.tensor_info(marked).is_some()).map_or(name.into(), Cow::Owned)
-}
-
 /// The tensors of one model, as constant leafs.
 pub struct Weights {
     files: Files,
+    /// [`HubNames::in_gguf`].
+    gguf_name: fn(&str) -> Option<String>,
     devices: DeviceMap,
     /// A context on each device.
     contexts: Vec<Context>,
@@ -83,6 +75,7 @@ impl Weights {
                 "weights stored as {to}: floats, and blocks of weights as q8_0, are valid"
             )));
         }
+        let gguf_name = names.in_gguf;
         let files = match source {
             Source::Gguf(file) => Files::Gguf(file),
             Source::Safetensors(set) => {
@@ -92,7 +85,8 @@ impl Weights {
         };
         let contexts = devices.contexts("weights")?;
         let (loaded, taken) = (RefCell::default(), RefCell::default());
-        Ok(Weights { files, devices, contexts, stored_as, loaded, taken, adapters: Vec::new(), exact: false })
+        let adapters = Vec::new();
+        Ok(Weights { files, gguf_name, devices, contexts, stored_as, loaded, taken, adapters, exact: false })
     }
 
     /// Adds adapters, which apply to matrices loaded later.
@@ -219,10 +213,10 @@ impl Weights {
     pub fn find(&self, name: &str, shape: &[i64]) -> Result<Option<Tensor>> {
         let leaf = match &self.files {
             Files::Gguf(file) => {
-                let there = in_file(file, name);
+                let there = self.gguf_name(name);
                 let Some(info) = file.tensor_info(&there) else { return self.find_experts(file, name, shape) };
                 check(&there, &info.shape, info.dtype.name(), shape)?;
-                self.taken.borrow_mut().insert(there.to_string());
+                self.taken.borrow_mut().insert(there.clone());
                 match self.is_shape_alone(info.shape.iter().product(), name) {
                     true => self.shape_alone(name, info.dtype, shape)?,
                     false => self.converted(name, file.tensor(&self.context_with_data(name), &there)?)?,
@@ -284,10 +278,15 @@ impl Weights {
         matches!(self.files, Files::Hub { .. })
     }
 
+    /// The name of a tensor in a GGUF file.
+    fn gguf_name(&self, name: &str) -> String {
+        (self.gguf_name)(name).unwrap_or_else(|| name.to_string())
+    }
+
     /// The files' name of a tensor, for messages.
     pub fn called(&self, name: &str) -> String {
         match &self.files {
-            Files::Gguf(file) => in_file(file, name).into_owned(),
+            Files::Gguf(_) => self.gguf_name(name),
             Files::Hub { names, entries, .. } => match (names.of)(name) {
                 HubName::One(all) => {
                     let first = all.first().cloned().unwrap_or_else(|| name.to_string());
@@ -304,7 +303,7 @@ impl Weights {
     /// The shape of a tensor, if it exists.
     pub fn shape_of(&self, name: &str) -> Option<Vec<i64>> {
         match &self.files {
-            Files::Gguf(file) => file.tensor_info(&in_file(file, name)).map(|info| info.shape),
+            Files::Gguf(file) => file.tensor_info(&self.gguf_name(name)).map(|info| info.shape),
             Files::Hub { set, entries, names } => {
                 let shape = |name: &str| entries.get(name).map(|i| set.entries()[*i].shape.clone());
                 match (names.of)(name) {

@@ -77,7 +77,16 @@ fn activation(settings: &Settings) -> Result<Activation> {
 
 /// The names in folders of the encoder, and of the whole model.
 pub fn hub_names() -> HubNames {
-    names::with_either(&["", "model."], name, older_name)
+    HubNames { in_gguf, ..names::with_either(&["", "model."], name, older_name) }
+}
+
+/// GGUF files mark the encoder's tensors, because whole models also have a decoder's.
+fn in_gguf(name: &str) -> Option<String> {
+    match name {
+        "attn_rel_b.weight" => Some(format!("enc.blk.0.{name}")),
+        _ if name.starts_with("blk.") || name.starts_with("output_norm.") => Some(format!("enc.{name}")),
+        _ => None,
+    }
 }
 
 /// The names of models without gates, and of encoders without a decoder.
