@@ -213,6 +213,21 @@ fn settings_are_honoured_or_refused() {
 }
 
 #[test]
+fn tensors_of_both_halves_that_are_not_read_are_reported() {
+    let (folder, spec) = (Folder::new("clip-left"), Spec::clip());
+    let mut tensors = spec.tensors(3, DType::F32);
+    for name in ["vision_model.encoder.layers.9.mlp.fc1.bias", "vision_model.embeddings.position_ids", "logit_scale"] {
+        tensors.add_values(name, &[1.0]);
+    }
+    spec.write_folder(&folder.path("hub"), &tensors);
+    let warnings = open(&folder.path("hub")).warnings();
+    assert!(
+        warnings.len() == 1 && warnings[0].ends_with(": 'vision_model.encoder.layers.9.mlp.fc1.bias'"),
+        "{warnings:?}"
+    );
+}
+
+#[test]
 fn models_of_texts_take_no_images() {
     let (folder, spec) = (Folder::new("clip-none"), common::encoder::Spec::new());
     let path = folder.path("hub");

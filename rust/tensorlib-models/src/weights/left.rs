@@ -3,18 +3,10 @@
 use crate::files::listed;
 use crate::warnings::Warnings;
 use crate::{Error, Result};
+use std::collections::HashSet;
 
-/// Parts of the names of tensors that do not change results: buffers of old versions, parts for other inputs, for
-/// training, and for vectors, which an own reader loads, factors of scores of pairs, scales of activations and caches that
-/// other programs store in 8 bits, and the other list of long rotations.
-const HARMLESS: [&str; 37] = [
-    "rotary_emb.",
-    "rope_factors_",
-    "rope_freqs.",
-    "attn_rot_embd",
-    "embeddings.position_ids",
-    "embeddings.token_type_ids",
-    ".masked_bias",
+/// The halves of models for images and sound, which models of texts do without.
+const HALVES: [&str; 9] = [
     "vision_tower.",
     "vision_model.",
     "vision_encoder.",
@@ -23,6 +15,20 @@ const HARMLESS: [&str; 37] = [
     "visual.",
     "audio_tower.",
     "embed_audio.",
+    "visual_projection.",
+];
+
+/// Parts of the names of tensors that do not change results: buffers of old versions, parts for training, and for vectors,
+/// which an own reader loads, factors of scores of pairs, scales of activations and caches that other programs store in
+/// 8 bits, and the other list of long rotations.
+const HARMLESS: [&str; 28] = [
+    "rotary_emb.",
+    "rope_factors_",
+    "rope_freqs.",
+    "attn_rot_embd",
+    "embeddings.position_ids",
+    "embeddings.token_type_ids",
+    ".masked_bias",
     "pooler.dense.",
     "vocab_transform.",
     "vocab_layer_norm.",
@@ -44,12 +50,14 @@ const HARMLESS: [&str; 37] = [
     "scaled_fp8",
     "logit_scale",
     "logit_bias",
-    "visual_projection.",
 ];
 
-/// Refuses such tensors in the layers of a GGUF file, where they would change results; reports all others.
-pub fn check(left: Vec<String>, is_hub: bool, warnings: &Warnings) -> Result<()> {
-    let left: Vec<String> = left.into_iter().filter(|name| !HARMLESS.iter().any(|part| name.contains(part))).collect();
+/// Refuses such tensors in the layers of a GGUF file, where they would change results; reports all others. Those of a half
+/// of which the model has `taken` tensors count too.
+pub fn check(left: Vec<String>, taken: &HashSet<String>, is_hub: bool, warnings: &Warnings) -> Result<()> {
+    let is_unread = |half: &&&str| !taken.iter().any(|name| name.contains(**half));
+    let harmless: Vec<&str> = HALVES.iter().filter(is_unread).chain(&HARMLESS).copied().collect();
+    let left: Vec<String> = left.into_iter().filter(|name| !harmless.iter().any(|part| name.contains(part))).collect();
     let quoted = |names: Vec<&String>| listed(names.iter().map(|name| format!("'{name}'")).collect());
     let (layers, others): (Vec<&String>, Vec<&String>) =
         left.iter().partition(|name| name.starts_with("blk.") || name.starts_with("enc.blk."));

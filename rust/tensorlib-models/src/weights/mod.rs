@@ -99,7 +99,7 @@ impl Weights {
     /// tensors left that matter.
     pub fn finish(&self, warnings: &Warnings) -> Result<()> {
         self.freeze();
-        left::check(self.left(), self.is_hub(), warnings)?;
+        left::check(self.left(), &self.taken.borrow(), self.is_hub(), warnings)?;
         self.adapters.iter().try_for_each(Adapter::finish)
     }
 

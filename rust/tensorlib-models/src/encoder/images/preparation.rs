@@ -73,29 +73,15 @@ impl Preparation {
         let side = u32::try_from(of.side).unwrap_or(0);
         let cut = file.flag_if("do_center_crop")?.unwrap_or(!file.json["crop_size"].is_null());
         if cut {
-            let size = size_of(&file, "crop_size")?;
-            if !matches!(size, Size::Shorter(n) if n == side)
-                && !matches!(size, Size::Both { width, height } if width == side && height == side)
-            {
-                return Err(file.wrong("crop_size", &format!("the model's {side} pixels")));
-            }
+            size_of(&file, "crop_size")?.check(&file, "crop_size", side)?;
         }
-        let filter = match file.json["resample"].as_i64() {
-            None if file.json["resample"].is_null() => FilterType::CatmullRom,
-            Some(0) => FilterType::Nearest,
-            Some(1) => FilterType::Lanczos3,
-            Some(2) => FilterType::Triangle,
-            Some(3) => FilterType::CatmullRom,
-            _ => return Err(file.wrong("resample", "0 (nearest), 1 (lanczos), 2 (bilinear) or 3 (bicubic)")),
-        };
+        let filter = filter_of(&file)?;
         let resize = match file.flag_if("do_resize")?.unwrap_or(true) {
             true => Some((size_of(&file, "size")?, filter)),
             false => None,
         };
-        if let Some((Size::Both { width, height }, _)) = resize.filter(|_| !cut) {
-            if (width, height) != (side, side) {
-                return Err(file.wrong("size", &format!("the model's {side} pixels")));
-            }
+        if let Some((size @ Size::Both { .. }, _)) = resize.filter(|_| !cut) {
+            size.check(&file, "size", side)?;
         }
         let rescales = file.flag_if("do_rescale")?.unwrap_or(true);
         let factor = number(&file, "rescale_factor")?.unwrap_or(1.0 / 255.0);
@@ -183,6 +169,35 @@ fn middle(image: &RgbImage, side: u32) -> RgbImage {
     let offset = |n: u32| (i64::from(side) - i64::from(n) + i64::from(n < side)).div_euclid(2);
     overlay(&mut cut, image, offset(width), offset(height));
     cut
+}
+
+impl Size {
+    /// Refuses a size other than the model's.
+    fn check(self, file: &Object, name: &str, side: u32) -> Result<()> {
+        let is_side = match self {
+            Size::Shorter(n) => n == side,
+            Size::Both { width, height } => (width, height) == (side, side),
+        };
+        match is_side {
+            true => Ok(()),
+            false => Err(file.wrong(name, &format!("the model's {side} pixels"))),
+        }
+    }
+}
+
+/// The filter that the setting numbers as Pillow does; bicubic without it.
+fn filter_of(file: &Object) -> Result<FilterType> {
+    const VALID: &str = "0 (nearest), 1 (lanczos), 2 (bilinear) or 3 (bicubic)";
+    match &file.json["resample"] {
+        Json::Null => Ok(FilterType::CatmullRom),
+        value => match value.as_i64() {
+            Some(0) => Ok(FilterType::Nearest),
+            Some(1) => Ok(FilterType::Lanczos3),
+            Some(2) => Ok(FilterType::Triangle),
+            Some(3) => Ok(FilterType::CatmullRom),
+            _ => Err(file.wrong("resample", VALID)),
+        },
+    }
 }
 
 /// A size: a number, or an object.
