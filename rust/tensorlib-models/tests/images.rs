@@ -213,7 +213,7 @@ fn settings_are_honoured_or_refused() {
 }
 
 #[test]
-fn tensors_of_both_halves_that_are_not_read_are_reported() {
+fn tensors_that_are_not_read_are_reported() {
     let (folder, spec) = (Folder::new("clip-left"), Spec::clip());
     let mut tensors = spec.tensors(3, DType::F32);
     for name in ["vision_model.encoder.layers.9.mlp.fc1.bias", "vision_model.embeddings.position_ids", "logit_scale"] {

@@ -109,7 +109,7 @@ pub struct Relative {
     pub norm: bool,
 }
 
-/// The half of a model that turns images into vectors.
+/// An image encoder, whose vectors are compared with those of texts.
 #[derive(Clone, Debug)]
 pub struct Images {
     /// Its layers.

@@ -425,7 +425,7 @@ impl Settings {
 /// The key of the text model's settings, in models with several kinds of input.
 const TEXT: &str = "text_config";
 
-/// The object of the half of a model that reads images.
+/// The object of the image encoder.
 const IMAGES: &str = "vision_config";
 
 /// Sets the value at a path with dots between levels, unless something on the way is no object.

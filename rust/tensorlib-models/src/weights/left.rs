@@ -5,8 +5,8 @@ use crate::warnings::Warnings;
 use crate::{Error, Result};
 use std::collections::HashSet;
 
-/// The halves of models for images and sound, which models of texts do without.
-const HALVES: [&str; 9] = [
+/// Encoders of images and sound, which models of texts do without.
+const OTHER_ENCODERS: [&str; 9] = [
     "vision_tower.",
     "vision_model.",
     "vision_encoder.",
@@ -52,11 +52,11 @@ const HARMLESS: [&str; 28] = [
     "logit_bias",
 ];
 
-/// Refuses such tensors in the layers of a GGUF file, where they would change results; reports all others. Those of a half
-/// of which the model has `taken` tensors count too.
+/// Refuses such tensors in the layers of a GGUF file, where they would change results; reports all others. Those of
+/// an encoder of which the model has `taken` tensors count too.
 pub fn check(left: Vec<String>, taken: &HashSet<String>, is_hub: bool, warnings: &Warnings) -> Result<()> {
-    let is_unread = |half: &&&str| !taken.iter().any(|name| name.contains(**half));
-    let harmless: Vec<&str> = HALVES.iter().filter(is_unread).chain(&HARMLESS).copied().collect();
+    let is_unread = |encoder: &&&str| !taken.iter().any(|name| name.contains(**encoder));
+    let harmless: Vec<&str> = OTHER_ENCODERS.iter().filter(is_unread).chain(&HARMLESS).copied().collect();
     let left: Vec<String> = left.into_iter().filter(|name| !harmless.iter().any(|part| name.contains(part))).collect();
     let quoted = |names: Vec<&String>| listed(names.iter().map(|name| format!("'{name}'")).collect());
     let (layers, others): (Vec<&String>, Vec<&String>) =

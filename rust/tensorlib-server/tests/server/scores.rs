@@ -42,7 +42,7 @@ fn server(folder: &Folder) -> Running {
     Running::start(server)
 }
 
-/// Of words that all vocabularies have.
+/// Texts of words that all vocabularies have.
 const TEXTS: [&str; 3] = ["w11 w12", "w13", "w9 w10 w8"];
 
 #[track_caller]

@@ -30,7 +30,7 @@ const CHANNELS: Key = Key("", "vision_config.num_channels");
 const USES_HEAD: Key = Key("", "vision_config.vision_use_head");
 const IMAGE_MODEL: Key = Key("", "vision_config");
 
-/// What the published classes take where a folder does not say. In the half for images, both have the same layers.
+/// What the published classes take where a folder does not say. Both have the same image encoder but for its patches.
 struct Defaults {
     width: i64,
     ffn: i64,
@@ -75,11 +75,11 @@ impl Defaults {
     }
 }
 
-/// Reads the settings of both halves.
+/// Reads the settings of the text encoder and of the image encoder.
 pub fn shape(settings: &Settings) -> Result<Shape> {
     let is_clip = settings.architecture().starts_with("clip");
     if !settings.is_hub() {
-        let message = "architecture 'clip': GGUF files of this name hold the images' half of language models";
+        let message = "architecture 'clip': GGUF files of this name hold image encoders of language models";
         return Err(Error::unsupported(message).with_hint("a hub folder of the model is read"));
     }
     let defaults = if is_clip { CLIP } else { SIGLIP };
@@ -112,7 +112,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
     })
 }
 
-/// What the layers of both halves have in common.
+/// What the layers of both encoders have in common.
 fn layers(shape: Shape, activation: Activation) -> Shape {
     Shape { activation, embedding_norm: false, norms: Norms::Before { first: true }, classifier: None, ..shape }
 }
@@ -130,7 +130,7 @@ fn activation(settings: &Settings, key: Key, default: &str) -> Result<Activation
     })
 }
 
-/// Reads the settings of the half for images.
+/// Reads the settings of the image encoder.
 fn images(settings: &Settings, is_clip: bool, default: &str) -> Result<Images> {
     let shape = Shape::read(settings, &IMAGE_COUNTS, IMAGE_EPS, SIDE, 0)?;
     let (side, patch) = (settings.count(SIDE)?, settings.count(PATCH)?);
@@ -150,7 +150,7 @@ fn images(settings: &Settings, is_clip: bool, default: &str) -> Result<Images> {
     Ok(Images { shape: layers(shape, activation(settings, IMAGE_ACTIVATION, default)?), side, patch, pooling })
 }
 
-/// The names in folders of both halves. Ours of the half for images start with `v.`.
+/// The names in folders of both encoders. Our names of the image encoder start with `v.`.
 pub fn hub_names() -> HubNames {
     HubNames::new(|ours: &str| HubName::One(names(ours)))
 }
@@ -170,7 +170,7 @@ fn names(ours: &str) -> Vec<String> {
         "v.pool_qkv" => return vec![format!("vision_model.head.attention.in_proj_{end}")],
         _ => {}
     }
-    let (half, base) = match base.strip_prefix("v.") {
+    let (encoder, base) = match base.strip_prefix("v.") {
         Some(base) => ("vision_model", base),
         None => ("text_model", base),
     };
@@ -191,7 +191,7 @@ fn names(ours: &str) -> Vec<String> {
         }
         .to_string(),
     };
-    own(&format!("{half}.{name}"))
+    own(&format!("{encoder}.{name}"))
 }
 
 fn part_name(part: &str) -> &str {

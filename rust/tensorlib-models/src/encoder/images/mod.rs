@@ -1,4 +1,4 @@
-//! Vectors of images: the half of CLIP and SigLIP that texts are compared with.
+//! The image encoder of CLIP and SigLIP, whose vectors are compared with those of texts.
 
 mod image;
 mod preparation;
@@ -21,7 +21,7 @@ use tensorlib::{Context, DType, FlashAttnExtOptions, Tensor};
 /// Tokens of images that are computed together.
 const TOKENS: i64 = 4096;
 
-/// The weights of the half for images.
+/// The weights of the image encoder.
 pub struct ImageTower {
     of: Images,
     /// None without the file that describes it.

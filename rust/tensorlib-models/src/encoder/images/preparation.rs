@@ -245,8 +245,8 @@ mod tests {
         Preparation { resize: Some((size, filter)), cut: true, factor: 1.0, mean, deviation, side, patch: 1 }
     }
 
-    /// What Pillow 12 makes of images, in which models were trained to see the world. It rounds after each direction, so
-    /// a byte may differ by a few.
+    /// Pillow 12 made these bytes, and models were trained with its results. It rounds after each direction, so a byte may
+    /// differ by 1.
     #[test]
     fn images_are_resized_as_pillow_does() {
         #[rustfmt::skip]
