@@ -4,14 +4,19 @@
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tensorlib::{Context, DType, GgufWriter, GgufWriterOptions};
+
+/// Folders made so far, so that tests of one process may use the same name.
+static FOLDERS: AtomicUsize = AtomicUsize::new(0);
 
 /// A temporary folder, removed with the test.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
     pub fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tensorlib-cli-{name}-{}", std::process::id()));
+        let count = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("tensorlib-cli-{name}-{}-{count}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
         Folder(path)

@@ -22,13 +22,18 @@ pub mod tiny;
 pub mod tokenizers;
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Folders made so far, so that tests of one process may use the same name.
+static FOLDERS: AtomicUsize = AtomicUsize::new(0);
 
 /// A temporary folder, removed at the end.
 pub struct Folder(PathBuf);
 
 impl Folder {
     pub fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tensorlib-models-{}-{name}", std::process::id()));
+        let count = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("tensorlib-models-{}-{count}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path); // usually there is none
         std::fs::create_dir_all(&path).unwrap();
         Folder(path)

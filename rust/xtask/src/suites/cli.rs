@@ -14,7 +14,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     let tests = build_cache::cargo(ws).args(["test", "--release", "--no-fail-fast", "--package", "tensorlib-cli"]);
     run.tests("tests", crate::counts::Style::Cargo, tests)?;
     // The names of a hub's models with and without downloads, from a server in the test.
-    let with_hub = ["--features", "hub", "--test", "hub", "--test", "hub_download"];
+    let with_hub = ["--features", "hub", "--test", "hub"];
     let tests = build_cache::cargo(ws).args(["test", "--release", "--no-fail-fast", "--package", "tensorlib-cli"]);
     run.tests("tests with downloads", crate::counts::Style::Cargo, tests.args(with_hub))?;
     let root = ws.out.join("cli");

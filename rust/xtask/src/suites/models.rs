@@ -15,7 +15,7 @@ use crate::tools;
 const PACKAGE: [&str; 2] = ["--package", "tensorlib-models"];
 const GRAMMAR: [&str; 2] = ["--features", "grammar"];
 /// Tests whose results do not depend on how tokens are grouped.
-const EXACT: [&str; 6] = ["sessions", "sequences", "batch", "recurrent", "prefix_files", "speculation"];
+const EXACT: [&str; 6] = ["sessions::", "sequences::", "batch::", "recurrent::", "prefix_files::", "speculation::"];
 
 pub fn run(run: &mut Run) -> Result<(), String> {
     tools::native(run.ws)?;
@@ -28,11 +28,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     let best = isas::all(run)?.first().cloned();
     isas::for_each(run, |run, isa| match Some(isa) == best.as_deref() {
         true => Ok(()),
-        false => {
-            let envs = [("TENSORLIB_ISA", isa)];
-            computed(run, build_cache::cargo(run.ws), &GRAMMAR, &envs)?;
-            exact(run, build_cache::cargo(run.ws), &GRAMMAR, &EXACT, &envs)
-        }
+        false => on_other(run, build_cache::cargo(run.ws), &GRAMMAR, &EXACT, &[("TENSORLIB_ISA", isa)]),
     })?;
     let doc = build_cache::cargo(run.ws)
         .args(["doc", "--no-deps"])
@@ -52,42 +48,16 @@ pub fn simulated(run: &mut Run) -> Result<(), String> {
     let cargo = against(run.ws, &prefix)?;
     let system = ["--features", "system"];
     let envs = [("TENSORLIB_DEVICE", super::simt::DEVICE)];
-    computed(run, cargo.clone(), &system, &envs)?;
-    exact(run, cargo.clone(), &system, &EXACT[..4], &envs)?;
+    on_other(run, cargo.clone(), &system, &EXACT[..4], &envs)?;
     let devices = format!("cpu+{}", super::simt::DEVICE);
     let tests = Tests::of("sparse_transformer").with(&example(cargo, &system, "sparse_transformer"));
     tests.envs(&[("TENSORLIB_EXAMPLE_DEVICE", &devices)]).run(run, &format!("sparse_transformer {devices}"))
 }
 
-/// The tests of all decoders and encoders against double precision, by this cargo and these features, with these
-/// variables set.
-fn computed(run: &mut Run, cargo: Cmd, features: &[&str], envs: &[(&str, &str)]) -> Result<(), String> {
-    let tests = tests_of(
-        cargo,
-        features,
-        &[
-            "decoders",
-            "encoders",
-            "modules",
-            "token_heads",
-            "classifiers",
-            "embedders",
-            "adapters",
-            "neurons",
-            "images",
-        ],
-    );
-    let tests = tests.args(["--", "double_precision"]);
-    run.tests(&format!("models {}", expect::title_of(envs)), Style::Cargo, tests.envs(envs))
-}
-
-/// Some of the tests that are [`EXACT`].
-fn exact(run: &mut Run, cargo: Cmd, features: &[&str], names: &[&str], envs: &[(&str, &str)]) -> Result<(), String> {
-    let tests = tests_of(cargo, features, names);
-    run.tests(&format!("sessions and batches {}", expect::title_of(envs)), Style::Cargo, tests.envs(envs))
-}
-
-fn tests_of(cargo: Cmd, features: &[&str], names: &[&str]) -> Cmd {
+/// What may differ on another ISA or device: results against double precision, and tests that are [`EXACT`], by this
+/// cargo and these features, with these variables set.
+fn on_other(run: &mut Run, cargo: Cmd, features: &[&str], exact: &[&str], envs: &[(&str, &str)]) -> Result<(), String> {
     let tests = cargo.args(["test", "--release", "--no-fail-fast"]).args(PACKAGE).args(features);
-    names.iter().fold(tests, |cmd, name| cmd.args(["--test", name]))
+    let tests = tests.args(["--test", "models", "--test", "virtual_devices", "--", "double_precision"]).args(exact);
+    run.tests(&format!("models {}", expect::title_of(envs)), Style::Cargo, tests.envs(envs))
 }

@@ -1,0 +1,236 @@
+//! CLIP and SigLIP, compared with double precision.
+
+use crate::common::clip::Spec;
+use crate::common::tiny::Tensors;
+use crate::common::{backend, error, Folder};
+use std::path::Path;
+use tensorlib::DType;
+use tensorlib_models::{Encoder, EncoderOptions, ErrorKind, Image, ModelKind};
+
+fn open(path: &Path) -> Encoder {
+    Encoder::open(path, &backend(), &EncoderOptions::new().exact(true)).unwrap()
+}
+
+fn refused(path: &Path) -> String {
+    Encoder::open(path, &backend(), &EncoderOptions::new()).err().unwrap().to_string()
+}
+
+fn pixels(width: usize, height: usize, seed: usize) -> Vec<u8> {
+    (0..width * height * 3).map(|i| (i * i * 7 + i * 31 + seed * 57) as u8).collect()
+}
+
+/// An image of the model's size.
+fn image(spec: &Spec, seed: usize) -> Image {
+    let side = spec.side as u32;
+    Image::new(side, side, pixels(spec.side, spec.side, seed)).unwrap()
+}
+
+fn lines(spec: &Spec) -> Vec<Vec<u32>> {
+    let lengths = [3, 1, spec.positions, 7, 3];
+    let line = |(i, n): (usize, &usize)| (0..*n).map(|j| ((i * 31 + j * j * 5 + 1) % spec.vocabulary) as u32).collect();
+    lengths.iter().enumerate().map(line).collect()
+}
+
+fn write(path: &Path, spec: &Spec, seed: u64, dtype: DType) -> Tensors {
+    let tensors = spec.tensors(seed, dtype);
+    spec.write_folder(path, &tensors);
+    tensors
+}
+
+#[test]
+fn vectors_of_texts_and_images_are_those_of_double_precision() {
+    let folder = Folder::new("clip");
+    for (i, spec) in [Spec::clip(), Spec::siglip()].iter().enumerate() {
+        for dtype in [DType::F32, DType::F16, DType::BF16] {
+            let path = folder.path(&format!("{i}-{dtype}"));
+            let tensors = write(&path, spec, 3, dtype);
+            // SAFETY: nobody changes the folder.
+            assert_eq!(unsafe { ModelKind::of_mapped(&path) }.unwrap(), ModelKind::Encoder);
+            let encoder = open(&path);
+            assert_eq!(encoder.warnings(), [""; 0]);
+            assert_eq!((encoder.width(), encoder.max_tokens()), (spec.outputs, spec.positions));
+            assert!(encoder.has_images());
+            let found = encoder.embed_tokens(&lines(spec), |_| true).unwrap();
+            for (found, line) in found.iter().zip(lines(spec)) {
+                let off = error(found, &spec.text(&tensors, &line));
+                assert!(off < 1e-4, "{i} {dtype}, {} tokens: {off:e}", line.len());
+            }
+            let images: Vec<Image> = (0..3).map(|seed| image(spec, seed)).collect();
+            let together = encoder.embed_images(&images).unwrap();
+            for (seed, found) in together.iter().enumerate() {
+                let off = error(found, &spec.image(&tensors, &pixels(spec.side, spec.side, seed)));
+                assert!(off < 1e-4, "{i} {dtype}, image {seed}: {off:e}");
+            }
+            // An image has the vector that it has alone.
+            let alone = encoder.embed_images(&images[1..2]).unwrap();
+            assert!(alone[0].iter().zip(&together[1]).all(|(a, b)| (a - b).abs() <= 1e-5));
+            assert!(encoder.embed_images(&[]).unwrap().is_empty());
+        }
+    }
+}
+
+#[test]
+fn weights_in_blocks_stay_near() {
+    let folder = Folder::new("clip-blocks");
+    for (i, spec) in [Spec::clip(), Spec::siglip()].iter().enumerate() {
+        let path = folder.path(&i.to_string());
+        let tensors = write(&path, spec, 3, DType::F32);
+        let encoder = Encoder::open(&path, &backend(), &EncoderOptions::new().stored_as(DType::Q8_0)).unwrap();
+        let off = error(
+            &encoder.embed_images(&[image(spec, 1)]).unwrap()[0],
+            &spec.image(&tensors, &pixels(spec.side, spec.side, 1)),
+        );
+        // SigLIP's rows are no whole blocks here, so they stay as they are.
+        assert!(off < 0.1 && (off > 1e-6) == spec.is_clip, "{off:e}");
+    }
+}
+
+#[test]
+fn other_sizes_are_prepared() {
+    let folder = Folder::new("clip-sizes");
+    let (spec, path) = (Spec::clip(), folder.path("hub"));
+    write(&path, &spec, 3, DType::F32);
+    let encoder = open(&path);
+    let sizes = [(1, 1), (40, 20), (7, 300), (20, 20), (333, 21)];
+    let images =
+        sizes.map(|(width, height)| Image::new(width, height, pixels(width as usize, height as usize, 1)).unwrap());
+    assert_eq!(encoder.embed_images(&images).unwrap().len(), sizes.len());
+    let long = Image::new(1, 100_000_000, vec![7; 300_000_000]).unwrap();
+    let error = encoder.embed_images(&[long]).unwrap_err();
+    assert!(error.kind() == ErrorKind::Invalid && error.to_string().contains("when it is resized"), "{error}");
+    // Half of a wide image is cut off, and the middle of it alone matters.
+    let mut wide = pixels(40, 20, 3);
+    let middle: Vec<u8> = wide.chunks(120).flat_map(|row| row[30..90].to_vec()).collect();
+    wide.chunks_mut(120).for_each(|row| row[..30].fill(9));
+    let both = [Image::new(40, 20, wide).unwrap(), Image::new(20, 20, middle).unwrap()];
+    let vectors = encoder.embed_images(&both).unwrap();
+    assert!(vectors[0].iter().zip(&vectors[1]).all(|(a, b)| (a - b).abs() < 1e-5));
+}
+
+#[test]
+fn images_of_files() {
+    // A PNG of two pixels, red and blue, made by hand: one scanline without compression.
+    let png: &[u8] = &[
+        0x89, b'P', b'N', b'G', 13, 10, 26, 10, 0, 0, 0, 13, b'I', b'H', b'D', b'R', 0, 0, 0, 2, 0, 0, 0, 1, 8, 2, 0,
+        0, 0, 0x7b, 0x40, 0xe8, 0xdd, 0, 0, 0, 18, b'I', b'D', b'A', b'T', 0x78, 1, 1, 7, 0, 0xf8, 0xff, 0, 255, 0, 0,
+        0, 0, 255, 0x07, 0xff, 0x01, 0xff, 0, 0, 0, 0,
+    ];
+    let folder = Folder::new("clip-files");
+    let bmp = folder.path("two.bmp");
+    // A BMP of the same: 54 bytes of header, then blue, green, red.
+    let mut bytes = b"BM".to_vec();
+    for n in [62u32, 0, 54, 40, 2, 1, 1 | 24 << 16, 0, 8, 0, 0, 0, 0] {
+        bytes.extend(n.to_le_bytes());
+    }
+    bytes.extend([0, 0, 255, 255, 0, 0, 0, 0]);
+    std::fs::write(&bmp, &bytes).unwrap();
+    let image = Image::open(&bmp).unwrap();
+    assert_eq!((image.width(), image.height()), (2, 1));
+    assert_eq!(image, Image::new(2, 1, vec![255, 0, 0, 0, 0, 255]).unwrap());
+    let of = |bytes: &[u8]| Image::decode(bytes).unwrap_err();
+    for bad in [&b""[..], b"no image", &bytes[..40], &png[..30], png] {
+        assert_eq!(of(bad).kind(), ErrorKind::Format);
+    }
+    assert!(of(b"no image").to_string().contains("PNG, JPEG, WebP, GIF, BMP and TIFF are read"));
+    let mut huge = bytes.clone();
+    huge[18..26].copy_from_slice(&[0, 128, 0, 0, 0, 128, 0, 0]);
+    assert!(of(&huge).to_string().contains("32768 x 32768 pixels"), "{}", of(&huge));
+    assert_eq!(Image::open(folder.path("none.png")).unwrap_err().kind(), ErrorKind::Io);
+    for (width, height, n, words) in
+        [(0, 4, 0, "at least one"), (2, 2, 11, "12 are valid"), (u32::MAX, u32::MAX, 0, "are valid")]
+    {
+        let error = Image::new(width, height, vec![0; n]).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+}
+
+#[test]
+fn settings_are_honoured_or_refused() {
+    let folder = Folder::new("clip-settings");
+    let (spec, path) = (Spec::clip(), folder.path("hub"));
+    write(&path, &spec, 3, DType::F32);
+    let config =
+        |text: &str, images: &str| std::fs::write(path.join("config.json"), spec.config(text, images)).unwrap();
+    for (text, images, words) in [
+        (r#", "hidden_act": "mish""#, "", "hidden_act: is 'mish': quick_gelu, gelu, gelu_new"),
+        ("", r#", "hidden_act": "mish""#, "vision_config.hidden_act: is 'mish'"),
+        ("", r#", "num_channels": 1"#, "vision_config.num_channels: is 1: 3 is known"),
+        ("", r#", "patch_size": 6"#, "vision_config.patch_size: is 6: a divisor of the image's 20 pixels is known"),
+        ("", r#", "patch_size": 10"#, "patch_embedding.weight' is [5, 5, 3, 64] f32: [10, 10, 3, 64] is expected"),
+        ("", r#", "image_size": 25"#, "crop_size: is {\"height\":20,\"width\":20}: the model's 25 pixels is valid"),
+        ("", r#", "vision_use_head": false"#, "vision_config.vision_use_head: is false: true is known"),
+        (r#", "projection_dim": 23"#, "", "projection_dim: is 24, and in text_config 23: one value is valid"),
+        (r#", "is_decoder": true"#, "", "is_decoder: is true: false is supported"),
+    ] {
+        config(text, images);
+        let error = refused(&path);
+        assert!(error.contains(words), "{error}");
+    }
+    config("", r#", "shape_of_eyes": 3, "dropout": 0.0"#);
+    let warnings = open(&path).warnings();
+    assert!(
+        warnings.len() == 1
+            && warnings[0].contains("vision_config: fields that are not known are ignored: shape_of_eyes"),
+        "{warnings:?}"
+    );
+    config("", r#", "hidden_act": "gelu""#);
+    let (gelu, tensors) = (open(&path), spec.tensors(3, DType::F32));
+    let off = error(&gelu.embed_images(&[image(&spec, 1)]).unwrap()[0], &spec.image(&tensors, &pixels(20, 20, 1)));
+    assert!(off > 1e-4, "{off:e}");
+    config("", "");
+    let prepared = |field: &str| {
+        let text = spec.preparation();
+        std::fs::write(path.join("preprocessor_config.json"), format!("{}, {field}}}", &text[..text.len() - 1]))
+            .unwrap();
+    };
+    for (field, words) in [
+        (r#""resample": 4"#, "resample: is 4: 0 (nearest), 1 (lanczos), 2 (bilinear) or 3 (bicubic) is valid"),
+        (r#""crop_size": 18"#, "crop_size: is 18: the model's 20 pixels is valid"),
+        (r#""size": {"longest_edge": 20}"#, "size: is {\"longest_edge\":20}: a number of pixels, or an object"),
+        (r#""size": 0"#, "size: is 0"),
+        (r#""image_mean": [1, 2]"#, "image_mean: is [1,2]: a list of 3 numbers"),
+        (r#""image_std": [1, 0, 1]"#, "image_std: is [1,0,1]: a list of 3 numbers other than 0"),
+        (r#""do_center_crop": false, "size": {"height": 18, "width": 20}"#, "the model's 20 pixels is valid"),
+        (r#""rescale_factor": "x""#, "rescale_factor: is \"x\": a number is valid"),
+        (r#""do_pad": true"#, "do_pad: is true: false is supported"),
+        (r#""do_resize": 1"#, "do_resize: is 1: true or false is valid"),
+    ] {
+        prepared(field);
+        let error = refused(&path);
+        assert!(error.contains(words), "{field}: {error}");
+    }
+    prepared(r#""do_resize": false, "do_center_crop": false"#);
+    let error = open(&path).embed_images(&[Image::new(3, 20, pixels(3, 20, 1)).unwrap()]).unwrap_err().to_string();
+    assert!(error.contains("3 x 20 pixels") && error.contains("20 x 20 is valid"), "{error}");
+    std::fs::remove_file(path.join("preprocessor_config.json")).unwrap();
+    let texts_alone = open(&path);
+    assert_eq!(texts_alone.embed(&["w1 w2"]).unwrap()[0].len(), spec.outputs);
+    let error = texts_alone.embed_images(&[image(&spec, 1)]).unwrap_err().to_string();
+    assert!(error.contains("no preprocessor_config.json"), "{error}");
+}
+
+#[test]
+fn tensors_that_are_not_read_are_reported() {
+    let (folder, spec) = (Folder::new("clip-left"), Spec::clip());
+    let mut tensors = spec.tensors(3, DType::F32);
+    for name in ["vision_model.encoder.layers.9.mlp.fc1.bias", "vision_model.embeddings.position_ids", "logit_scale"] {
+        tensors.add_values(name, &[1.0]);
+    }
+    spec.write_folder(&folder.path("hub"), &tensors);
+    let warnings = open(&folder.path("hub")).warnings();
+    assert!(
+        warnings.len() == 1 && warnings[0].ends_with(": 'vision_model.encoder.layers.9.mlp.fc1.bias'"),
+        "{warnings:?}"
+    );
+}
+
+#[test]
+fn models_of_texts_take_no_images() {
+    let (folder, spec) = (Folder::new("clip-none"), crate::common::encoder::Spec::new());
+    let path = folder.path("hub");
+    crate::common::encoder_files::write_folder(&path, &spec, &spec.tensors(5, DType::F32), "bert", "");
+    let encoder = open(&path);
+    assert!(!encoder.has_images());
+    let error = encoder.embed_images(&[Image::new(1, 1, vec![1, 2, 3]).unwrap()]).unwrap_err();
+    assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("texts alone"), "{error}");
+}

@@ -1,0 +1,36 @@
+//! Models of random weights, compared with double precision, with themselves under other conditions, and with bad input.
+//!
+//! One program, because each program would compile `common` and be linked once more.
+
+mod adapters;
+mod arguments;
+mod batch;
+mod classifiers;
+#[path = "../common/mod.rs"]
+mod common;
+#[cfg(feature = "grammar")]
+mod constraints;
+mod decoders;
+mod embedders;
+mod encoders;
+mod families;
+mod fields;
+mod generation;
+mod hybrids;
+#[cfg(feature = "images")]
+mod images;
+mod importance;
+mod memory;
+mod mixtures;
+mod modules;
+mod prefix_files;
+mod recurrent;
+mod rerankers;
+mod sampling;
+mod sequences;
+mod sessions;
+mod speculation;
+mod streams;
+mod templates;
+mod token_heads;
+mod tools;
