@@ -1,6 +1,5 @@
 //! Parameters in files: loading restores what was saved; a file that does not fit changes nothing, and the error lists
 //! every mismatch.
-#![cfg(feature = "safetensors")]
 
 use std::path::PathBuf;
 use tensorlib::nn::{GroupNorm, Init, Linear, Parameters};

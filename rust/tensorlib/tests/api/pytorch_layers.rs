@@ -1,6 +1,5 @@
 //! Layers and losses of `tensorlib::nn` compared with PyTorch's in float64: outputs, and gradients of inputs and
 //! parameters. `tests/training/pytorch_layers.py` made the values.
-#![cfg(feature = "safetensors")]
 
 use std::collections::BTreeMap;
 use std::path::Path;
