@@ -108,7 +108,7 @@ pub struct Totals {
 ///
 /// The last shown token may not be in the session yet: a conversation feeds it with the next turn.
 ///
-/// Stops that the model's files name count as well. A stop may be, or contain, the text of a control token.
+/// Stops that the model's files name count as well, and tokens that it never writes by its files are not drawn. A stop may be, or contain, the text of a control token.
 ///
 /// With a constraint, the generated text follows it up to its end if the ending is [`Ending::Constraint`] or
 /// [`Ending::Token`]. Other endings leave the beginning of such a text. Tokens that the constraint leaves no choice about
@@ -180,6 +180,7 @@ fn generate_with(
         ending,
     };
     let Some(logits) = logits else { return Ok(totals(0, Duration::ZERO, (0, 0), Ending::Interrupted)) };
+    sampler.suppress(decoder.tokenizer().suppressed());
     sampler.begin(session.tokens());
     let begin = Instant::now();
     let answer = Answer::new(decoder.tokenizer(), limit, stops);

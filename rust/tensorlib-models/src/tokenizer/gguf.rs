@@ -56,6 +56,7 @@ pub(super) fn read(file: &Gguf, warnings: &Warnings) -> Result<Parts> {
     let added = added_tokens(&vocabulary, marks_spaces(&name), strips_after(&data, &name)?);
     let (prefix, suffix) = around(&data, &name, &named, &family)?;
     let pair = pair(&name, &vocabulary, prefix, suffix);
+    let suppressed = data.ids("tokenizer.ggml.suppress_tokens", vocabulary.len())?;
     Ok(Parts {
         vocabulary,
         added,
@@ -69,6 +70,7 @@ pub(super) fn read(file: &Gguf, warnings: &Warnings) -> Result<Parts> {
         roles: named.roles,
         ends: named.ends.into_iter().flatten().collect(),
         stops: Vec::new(),
+        suppressed,
         truncates_left: false,
         chat_template: data.string("tokenizer.chat_template")?,
         rerank_template: data.string("tokenizer.chat_template.rerank")?,

@@ -20,6 +20,8 @@ pub(super) struct Settings {
     pub(super) ends: Vec<u32>,
     /// Texts that end an answer.
     pub(super) stops: Vec<String>,
+    /// Tokens that the model never writes.
+    pub(super) suppressed: Vec<i64>,
     /// Whether texts that are too long lose their beginning.
     pub(super) truncates_left: bool,
     /// Whether models get token types, as `model_input_names` says.
@@ -60,13 +62,14 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Reads the tokens that end an answer from generation_config.json or, if it does not mention them, from
-    /// config.json.
+    /// Reads what generation_config.json says about answers. The tokens that end one are those of config.json if it
+    /// does not mention them.
     fn read_ends(&mut self, folder: &Path, warnings: &Warnings) -> Result<()> {
         let path = folder.join("generation_config.json");
         if let Some(json) = optional_json(&path)? {
             check(&path, &json, &GENERATION, warnings)?;
             self.stops = stops(&path, &json["stop_strings"])?;
+            self.suppressed = suppressed(&path, &json["suppress_tokens"])?;
             if json.get("eos_token_id").is_some() {
                 self.ends = ends(&path, &json["eos_token_id"])?;
                 return Ok(());
@@ -130,6 +133,17 @@ fn ends(path: &Path, value: &Value) -> Result<Vec<u32>> {
     let id = |value: &Value| value.as_u64().and_then(|id| u32::try_from(id).ok());
     list.map(id).collect::<Option<_>>().ok_or_else(|| {
         Error::format(format!("{}: eos_token_id: an id or a list of ids is expected, not {value}", path.display()))
+    })
+}
+
+/// A list of ids.
+fn suppressed(path: &Path, value: &Value) -> Result<Vec<i64>> {
+    let ids = match value {
+        Value::Null => Some(Vec::new()),
+        value => value.as_array().and_then(|list| list.iter().map(Value::as_i64).collect()),
+    };
+    ids.ok_or_else(|| {
+        Error::format(format!("{}: suppress_tokens: a list of ids is expected, not {value}", path.display()))
     })
 }
 

@@ -5,6 +5,7 @@ use crate::files::check_size;
 use crate::settings::{check_fields, json_of};
 use crate::warnings::Warnings;
 use crate::{Error, Result};
+use std::collections::BTreeSet;
 use tensorlib::{Array, Gguf, Value};
 
 /// The tokenizer's part of a file's metadata.
@@ -116,6 +117,20 @@ impl Metadata<'_> {
 
     /// One integer per token.
     pub(super) fn integers(&self, key: &str, n_tokens: usize) -> Result<Option<Vec<i64>>> {
+        let numbers = self.list(key, "an array with an integer for each token")?;
+        if let Some(numbers) = &numbers {
+            check_length(key, numbers.len(), n_tokens)?;
+        }
+        Ok(numbers)
+    }
+
+    /// The ids of some tokens, sorted; none if there is no such key.
+    pub(super) fn ids(&self, key: &str, n_tokens: usize) -> Result<Vec<u32>> {
+        let ids = self.list(key, "an array of ids of tokens")?.unwrap_or_default();
+        sorted_ids(key, &ids, n_tokens)
+    }
+
+    fn list(&self, key: &str, expected: &str) -> Result<Option<Vec<i64>>> {
         let numbers: Vec<i64> = match self.get(key)? {
             None => return Ok(None),
             Some(Value::Array(Array::U8(n))) => n.into_iter().map(i64::from).collect(),
@@ -125,9 +140,8 @@ impl Metadata<'_> {
             Some(Value::Array(Array::U32(n))) => n.into_iter().map(i64::from).collect(),
             Some(Value::Array(Array::I32(n))) => n.into_iter().map(i64::from).collect(),
             Some(Value::Array(Array::I64(n))) => n,
-            Some(other) => return Err(misshapen(key, "an array with an integer for each token", &other)),
+            Some(other) => return Err(misshapen(key, expected, &other)),
         };
-        check_length(key, numbers.len(), n_tokens)?;
         Ok(Some(numbers))
     }
 
@@ -139,6 +153,14 @@ impl Metadata<'_> {
             Some(other) => Err(misshapen(key, "an array of bytes", &other)),
         }
     }
+}
+
+/// Ids without repetitions, checked against the number of tokens.
+pub(super) fn sorted_ids(what: &str, ids: &[i64], n_tokens: usize) -> Result<Vec<u32>> {
+    let id = |id: &i64| u32::try_from(*id).ok().filter(|id| (*id as usize) < n_tokens).ok_or(*id);
+    let sorted: std::result::Result<BTreeSet<u32>, i64> = ids.iter().map(id).collect();
+    let wrong = |id| Error::format(format!("{what}: no token {id}; ids are 0 to {}", n_tokens.saturating_sub(1)));
+    Ok(sorted.map_err(wrong)?.into_iter().collect())
 }
 
 fn check_length(key: &str, n: usize, n_tokens: usize) -> Result<()> {

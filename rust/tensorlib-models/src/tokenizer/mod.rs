@@ -93,6 +93,8 @@ struct Parts {
     ends: Vec<u32>,
     /// Texts that end an answer.
     stops: Vec<String>,
+    /// Tokens that the model never writes, sorted.
+    suppressed: Vec<u32>,
     /// Whether texts that are too long lose their beginning.
     truncates_left: bool,
     chat_template: Option<String>,
@@ -302,6 +304,12 @@ impl Tokenizer {
     /// a control token.
     pub fn is_end(&self, id: u32) -> bool {
         self.ends.contains(&id)
+    }
+
+    /// The tokens that the model never writes, as its files say, sorted: marks of images, for example, which it only
+    /// reads. [`Sampler`](crate::Sampler) does not draw them.
+    pub fn suppressed(&self) -> &[u32] {
+        &self.parts.suppressed
     }
 
     /// Whether a token is a mark for the model, not text.

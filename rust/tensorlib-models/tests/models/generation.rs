@@ -165,3 +165,35 @@ fn a_session_owns_its_share_of_the_model() {
     drop(session);
     assert_eq!(computed(&decoder), want);
 }
+
+#[test]
+fn tokens_that_files_suppress_are_not_written() {
+    let model = all().into_iter().find(|model| model.name == "llama").unwrap();
+    let (folder, tensors) = (Folder::new("generation-suppressed"), model.spec.tensors(2, DType::F32));
+    let texts = |suppressed: &[i32]| {
+        let path = folder.path("model.gguf");
+        let mut metadata = model.metadata();
+        metadata.push(("tokenizer.ggml.suppress_tokens".into(), suppressed.to_vec().into()));
+        tensors.write_gguf(&path, &metadata);
+        let decoder = Decoder::open(&path, &backend(), &DecoderOptions::new()).unwrap();
+        assert!(decoder.warnings().is_empty(), "{:?}", decoder.warnings());
+        let greedy = SamplerOptions { temperature: 0.0, ..SamplerOptions::default() };
+        // Whatever way the sampler was made.
+        let samplers = [Sampler::new(greedy.clone()), Sampler::with_tokenizer(greedy, decoder.tokenizer())];
+        samplers.map(|sampler| {
+            let (mut session, mut written) = (decoder.session(DType::F32).unwrap(), Vec::new());
+            let show = |piece: tensorlib_models::Piece| {
+                written.extend(piece.token);
+                true
+            };
+            generate(&mut session, &mut sampler.unwrap(), &[3, 4, 5], Some(12), &[], show).unwrap();
+            written
+        })
+    };
+    let [free, same] = texts(&[]);
+    assert_eq!(free, same);
+    let suppressed: Vec<i32> = free.iter().map(|token| *token as i32).collect();
+    for written in texts(&suppressed) {
+        assert!(written.len() > 3 && written.iter().all(|token| !free.contains(token)), "{free:?} {written:?}");
+    }
+}

@@ -55,6 +55,9 @@ fn wrong_files() -> Vec<(Metadata, &'static [&'static str])> {
         (llama().with("eot_token_id", u64::MAX - 1), &["tokenizer.ggml.eot_token_id"]),
         (llama().with("padding_token_id", "0"), &["padding_token_id", "id of a token", "a string"]),
         (llama().with("mask_token_id", 4u32), &["mask_token_id", "no token 4"]),
+        (llama().with("suppress_tokens", vec![1i32, 4]), &["tokenizer.ggml.suppress_tokens", "no token 4", "0 to 3"]),
+        (llama().with("suppress_tokens", vec![-1i32]), &["suppress_tokens", "no token -1"]),
+        (llama().with("suppress_tokens", 1u32), &["suppress_tokens", "array of ids"]),
         (llama().with("add_bos_token", 1u32), &["add_bos_token", "a bool is expected"]),
         (llama().with("tokenizer.chat_template", 1u32), &["tokenizer.chat_template", "a string"]),
         (

@@ -206,6 +206,10 @@ fn what_is_wrong_is_named() {
     }
     for (name, contents, words) in [
         ("generation_config.json", json!({"eos_token_id": "x"}), ["generation_config.json", "eos_token_id"]),
+        ("generation_config.json", json!({"suppress_tokens": 3}), ["suppress_tokens", "a list of ids"]),
+        ("generation_config.json", json!({"suppress_tokens": ["x"]}), ["suppress_tokens", "a list of ids"]),
+        ("generation_config.json", json!({"suppress_tokens": [1, -1]}), ["suppress_tokens", "no token -1"]),
+        ("generation_config.json", json!({"suppress_tokens": [99999]}), ["suppress_tokens", "no token 99999"]),
         ("tokenizer_config.json", json!({"added_tokens_decoder": {"x": {}}}), ["added_tokens_decoder", "'x'"]),
         ("tokenizer_config.json", json!({"added_tokens_decoder": {"1": {}}}), ["added_tokens_decoder", "content"]),
     ] {
@@ -242,6 +246,17 @@ fn all_ways_to_mark_an_end() {
 }
 
 #[test]
+fn tokens_that_the_model_never_writes() {
+    let suppressed = |value: Json| {
+        let generation = json!({"suppress_tokens": value});
+        hub(&marks(), &[("generation_config.json", generation)]).unwrap().suppressed().to_vec()
+    };
+    assert_eq!(suppressed(json!([9, 4, 9])), [4, 9]);
+    assert!(suppressed(json!([])).is_empty() && suppressed(json!(null)).is_empty());
+    assert!(hub(&marks(), &[]).unwrap().suppressed().is_empty());
+}
+
+#[test]
 fn fields_of_tokenizer_files() {
     let mut json = marks();
     json["model"]["dropout"] = json!(0.1);
@@ -251,9 +266,12 @@ fn fields_of_tokenizer_files() {
     let error = hub(&json, &[("tokenizer_config.json", split)]).unwrap_err().to_string();
     assert!(error.contains("split_special_tokens: is true"), "{error}");
     let odd =
-        [("tokenizer_config.json", json!({"odd": 1})), ("generation_config.json", json!({"suppress_tokens": [1]}))];
+        [("tokenizer_config.json", json!({"odd": 1})), ("generation_config.json", json!({"forced_decoder_ids": [1]}))];
     let warnings = hub(&json, &odd).unwrap().warnings();
-    assert!(warnings[0].ends_with("ignored: odd") && warnings[1].ends_with("ignored: suppress_tokens"), "{warnings:?}");
+    assert!(
+        warnings[0].ends_with("ignored: odd") && warnings[1].ends_with("ignored: forced_decoder_ids"),
+        "{warnings:?}"
+    );
 }
 
 /// The crate's own cut at words is Oniguruma's as well.

@@ -35,7 +35,8 @@ const FEW: usize = 4096;
 
 /// Draws tokens. What is set takes effect in this order:
 ///
-/// 1. the [`Constraint`](Sampler::set_constraint);
+/// 1. the [`Constraint`](Sampler::set_constraint), and the tokens that the model's files say it
+///    [never writes](Tokenizer::suppressed);
 /// 2. [`LogitsProcessor`]s, in the order in which they were added;
 /// 3. `logit_bias`;
 /// 4. `repeat_penalty`, `presence_penalty`, `frequency_penalty`;
@@ -53,6 +54,8 @@ pub struct Sampler {
     tokens: Vec<u32>,
     constraint: Option<Constraint>,
     processors: Vec<Box<dyn LogitsProcessor + Send>>,
+    /// Tokens that are never drawn, sorted.
+    suppressed: Vec<u32>,
     dry: Option<Dry>,
     mirostat: Option<Mirostat>,
     /// Memory for the candidates and their weights, so that a large vocabulary does not take it for each token.
@@ -92,12 +95,19 @@ impl Sampler {
         let (dry, mirostat, random) = (Dry::new(&options, tokenizer)?, Mirostat::new(&options), Random(options.seed));
         let (tokens, constraint, processors) = (Vec::new(), None, Vec::new());
         let (buffer, weights) = (Vec::new(), Vec::new());
-        Ok(Sampler { options, random, tokens, constraint, processors, dry, mirostat, buffer, weights })
+        let suppressed = tokenizer.map(|tokenizer| tokenizer.suppressed().to_vec()).unwrap_or_default();
+        Ok(Sampler { options, random, tokens, constraint, processors, suppressed, dry, mirostat, buffer, weights })
     }
 
     /// Adds a change to logits, after those that were added before.
     pub fn add(&mut self, processor: impl LogitsProcessor + Send + 'static) {
         self.processors.push(Box::new(processor));
+    }
+
+    /// Never draws these tokens, which are sorted: those that a model never writes.
+    pub(crate) fn suppress(&mut self, tokens: &[u32]) {
+        self.suppressed.clear();
+        self.suppressed.extend_from_slice(tokens);
     }
 
     /// Makes every text that [`generate`](crate::generate) begins from now on follow this constraint; `None`: none.
@@ -199,11 +209,15 @@ impl Sampler {
         }
         let mut best = (0, f32::NEG_INFINITY);
         for (token, logit) in logits.iter().enumerate() {
-            if *logit > best.1 {
+            if *logit > best.1 && !self.is_suppressed(token as u32) {
                 best = (token as u32, *logit);
             }
         }
-        Some(best.0)
+        (!self.is_suppressed(best.0)).then_some(best.0)
+    }
+
+    fn is_suppressed(&self, token: u32) -> bool {
+        self.suppressed.binary_search(&token).is_ok()
     }
 
     /// The tokens that may be drawn. A single one is certain. They are sorted unless there are many and their order does
@@ -252,6 +266,9 @@ impl Sampler {
             Some(constraint) => constraint.allowed(std::mem::take(&mut self.buffer), logits)?,
             None => Logits::allowed(std::mem::take(&mut self.buffer), logits, |_| true),
         };
+        if !self.suppressed.is_empty() {
+            left.retain(|candidate| self.suppressed.binary_search(&candidate.token).is_err());
+        }
         for (i, processor) in self.processors.iter_mut().enumerate() {
             processor.apply(&self.tokens, &mut left)?;
             if let Some(wrong) = left.candidates().iter().find(|c| c.logit.is_nan()) {
@@ -262,12 +279,15 @@ impl Sampler {
             }
         }
         bias::apply(&mut left, &self.options.logit_bias, logits.len())?;
-        let restricted =
-            self.constraint.is_some() || !self.processors.is_empty() || !self.options.logit_bias.is_empty();
+        let restricted = self.constraint.is_some()
+            || !self.processors.is_empty()
+            || !self.suppressed.is_empty()
+            || !self.options.logit_bias.is_empty();
         let possible = |left: &Logits| left.candidates().iter().any(|c| c.logit > f64::NEG_INFINITY);
         if restricted && !possible(&left) {
             return Err(Error::invalid(
-                "no token is left to draw: the constraint, processors and logit_bias exclude all that the model allows",
+                "no token is left to draw: the constraint, the model's files, processors and logit_bias exclude all that \
+                 the model allows",
             ));
         }
         penalties::apply(&mut left, &self.tokens, &self.options);
@@ -332,6 +352,26 @@ mod tests {
 
     fn all() -> SamplerOptions {
         SamplerOptions { temperature: 1.0, top_k: 0, top_p: 1.0, min_p: 0.0, seed: 7, ..SamplerOptions::default() }
+    }
+
+    #[test]
+    fn suppressed_tokens_are_not_drawn() {
+        let logits = [1.0f32, 3.0, f32::INFINITY, 2.0, f32::NAN];
+        for temperature in [0.0, 1.0] {
+            let mut sampler = Sampler::new(SamplerOptions { temperature, ..all() }).unwrap();
+            sampler.suppress(&[1, 2, 4]);
+            let drawn: Vec<u32> = (0..200).map(|_| sampler.next(&logits).unwrap()).collect();
+            assert!(drawn.iter().all(|token| [0, 3].contains(token)) && drawn.contains(&3), "{drawn:?}");
+            sampler.suppress(&[0, 1, 2, 3, 4]);
+            assert!(sampler.next(&logits).unwrap_err().to_string().contains("no token is left to draw"));
+            // Others would have no chance.
+            sampler.suppress(&[1]);
+            assert_eq!(sampler.next(&logits).unwrap(), 2);
+        }
+        let bias = SamplerOptions { logit_bias: vec![(1, 100.0)], ..all() };
+        let mut sampler = Sampler::new(bias).unwrap();
+        sampler.suppress(&[1, 2]);
+        assert_ne!(sampler.next(&logits).unwrap(), 1);
     }
 
     #[test]
