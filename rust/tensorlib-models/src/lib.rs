@@ -1,4 +1,4 @@
-//! Language models and text encoders from GGUF files and folders of model hubs, computed by [`tensorlib`].
+//! Language models, text encoders and Whisper, from GGUF files and folders of model hubs, computed by [`tensorlib`].
 #![warn(clippy::missing_errors_doc, clippy::missing_panics_doc, missing_debug_implementations)]
 
 mod activity;

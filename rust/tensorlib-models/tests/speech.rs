@@ -161,6 +161,14 @@ fn a_model_of_english_alone() {
     std::fs::write(path.join("generation_config.json"), settings).unwrap();
     let (model, sound) = (open(&path), sound(1.0));
     assert_eq!(model.languages(), ["en"]);
+    // As published files of such models say it.
+    let forced = generation_config(&format!(r#", "forced_decoder_ids": [[1, {NO_TIMESTAMPS}]]"#));
+    std::fs::write(
+        path.join("generation_config.json"),
+        forced.replace("multilingual\": true", "multilingual\": false"),
+    )
+    .unwrap();
+    assert_eq!(open(&path).languages(), ["en"]);
     let options = TranscriptOptions::new().temperatures([0.0]).no_speech_threshold(2.0).beams(2);
     let found = transcript(&model, &sound, &options.clone().language("English"));
     assert_eq!(found, transcript(&model, &sound, &options));
@@ -298,8 +306,9 @@ fn fields_of_files_are_honoured_refused_or_reported() {
         ("", r#", "length_penalty": 2.0"#, "length_penalty: is 2.0: 1 is supported"),
         ("", r#", "suppress_tokens": [900]"#, "suppressed token 900: 0 to 315 are valid"),
         ("", r#", "suppress_tokens": [-2]"#, "suppress_tokens: is [-2]: a list of tokens is valid"),
-        ("", r#", "forced_decoder_ids": [[1, 3]]"#, "at position 1 a token of lang_to_id"),
-        ("", r#", "forced_decoder_ids": [[7, 3]]"#, "pairs of a position from 1 to 3"),
+        ("", r#", "forced_decoder_ids": [[1, 3]]"#, "has the token 3: those of languages, of tasks"),
+        ("", r#", "forced_decoder_ids": 3"#, "null, or a list of pairs"),
+        ("", r#", "forced_decoder_ids": [[7, 3]]"#, "a list of pairs of a position from 1 to 3"),
         ("", r#", "task": "sing""#, "task: is 'sing': transcribe and translate are valid"),
         ("", r#", "language": "xx""#, "generation_config.json: language 'xx': the model knows en, de, sv"),
         ("", r#", "max_length": 3"#, "max_length: is 3: a number from 8 on is valid"),

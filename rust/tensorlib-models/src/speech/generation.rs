@@ -2,9 +2,11 @@
 
 use super::languages::code;
 use super::model::LEAST_TOKENS;
+use super::options::SpeechTask;
+use super::vocabulary::Vocabulary;
 use crate::settings::{Fields, Object};
 use crate::warnings::Warnings;
-use crate::Result;
+use crate::{Error, Result};
 use serde_json::Value as Json;
 use std::path::Path;
 
@@ -77,8 +79,10 @@ pub struct Generation {
     /// The most tokens of a text, with those before it.
     pub most_tokens: Option<usize>,
     /// The language and the task that a caller does not choose.
-    pub language: Option<String>,
-    pub task: Option<String>,
+    language: Option<String>,
+    task: Option<String>,
+    /// The tokens that say so, with the one for no timestamps.
+    forced: Vec<u32>,
 }
 
 impl Generation {
@@ -103,6 +107,7 @@ impl Generation {
             },
             language: file.text_if("language")?.map(code),
             task: file.text_if("task")?.map(String::from),
+            forced: forced(&file)?,
             ..Self::default()
         };
         for (name, id) in names(&file, "task_to_id")?.unwrap_or_default() {
@@ -112,43 +117,60 @@ impl Generation {
                 _ => return Err(file.wrong("task_to_id", "an object with transcribe and translate")),
             }
         }
-        made.read_forced(&file)?;
         Ok(made)
     }
 
-    /// Tokens that a text begins with, as pairs of a position and a token: a language and a task. A null is one that is
-    /// not fixed, and timestamps are always asked for.
-    fn read_forced(&mut self, file: &Object) -> Result<()> {
-        const VALID: &str = "null, or pairs of a position from 1 to 3 and a token,";
-        let name = "forced_decoder_ids";
-        let list = match &file.json[name] {
-            Json::Null => return Ok(()),
-            list => list.as_array().ok_or_else(|| file.wrong(name, VALID))?,
-        };
-        for pair in list {
-            let (position, id) = (pair[0].as_u64(), pair[1].as_u64());
-            match (position, id) {
-                (Some(1..=3), None) if pair[1].is_null() => {}
-                (Some(1), Some(id)) => {
-                    let is_it = |(_, token): &&(String, u32)| u64::from(*token) == id;
-                    let found = self.languages.iter().flatten().find(is_it).map(|(code, _)| code.clone());
-                    let found = found.ok_or_else(|| file.wrong(name, "at position 1 a token of lang_to_id"))?;
-                    self.language.get_or_insert(found);
+    /// The language and the task that the file names for a vocabulary, of which some files have only the tokens.
+    pub fn chosen(&self, vocabulary: &Vocabulary) -> Result<(Option<String>, Option<SpeechTask>)> {
+        let (mut language, mut task) = (self.language.clone(), None);
+        for token in self.forced.iter().copied().filter(|token| *token != vocabulary.no_timestamps) {
+            let of_language = vocabulary.languages.iter().find(|(_, id)| *id == token);
+            match of_language {
+                Some((code, _)) => drop(language.get_or_insert_with(|| code.clone())),
+                None if Some(token) == vocabulary.transcribe => task = Some(SpeechTask::Transcribe),
+                None if Some(token) == vocabulary.translate => task = Some(SpeechTask::Translate),
+                None => {
+                    let message = format!("{FILE}: forced_decoder_ids: has the token {token}");
+                    let valid = "those of languages, of tasks and of no timestamps are valid";
+                    return Err(Error::format(format!("{message}: {valid}")));
                 }
-                (Some(1..=3), Some(id)) if Some(id) == self.no_timestamps.map(u64::from) => {}
-                (Some(2), Some(id)) => {
-                    let task = match Some(id) {
-                        id if id == self.transcribe.map(u64::from) => "transcribe",
-                        id if id == self.translate.map(u64::from) => "translate",
-                        _ => return Err(file.wrong(name, "at position 2 a token of task_to_id")),
-                    };
-                    self.task.get_or_insert(task.to_string());
-                }
-                _ => return Err(file.wrong(name, VALID)),
             }
         }
-        Ok(())
+        if let Some(language) = language.as_deref().filter(|_| !vocabulary.languages.is_empty()) {
+            vocabulary.language(language).map_err(|e| e.about(FILE))?;
+        }
+        let named = match self.task.as_deref() {
+            None => None,
+            Some("transcribe") => Some(SpeechTask::Transcribe),
+            Some("translate") => Some(SpeechTask::Translate),
+            Some(other) => {
+                return Err(Error::format(format!("{FILE}: task: is '{other}': transcribe and translate are valid")));
+            }
+        };
+        Ok((language, named.or(task)))
     }
+}
+
+/// Tokens that a text begins with, as pairs of a position and a token: a language, a task, and that there are no times,
+/// which are asked for all the same. A null is a token that is not fixed.
+fn forced(file: &Object) -> Result<Vec<u32>> {
+    let name = "forced_decoder_ids";
+    let wrong = || file.wrong(name, "null, or a list of pairs of a position from 1 to 3 and a token");
+    let list = match &file.json[name] {
+        Json::Null => return Ok(Vec::new()),
+        list => list.as_array().ok_or_else(wrong)?,
+    };
+    let mut tokens = Vec::new();
+    for pair in list {
+        let is_place = matches!(pair[0].as_u64(), Some(1..=3));
+        let token = pair[1].as_u64().and_then(|id| u32::try_from(id).ok());
+        match token {
+            Some(token) if is_place => tokens.push(token),
+            None if is_place && pair[1].is_null() => {}
+            _ => return Err(wrong()),
+        }
+    }
+    Ok(tokens)
 }
 
 fn token(file: &Object, name: &str) -> Result<Option<u32>> {

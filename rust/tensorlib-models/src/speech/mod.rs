@@ -98,15 +98,7 @@ impl Transcriber {
         let devices = DeviceMap::new(backend, &Placement::default());
         let weights = Weights::new(source, names, devices.clone(), options.stored_as)?.exact(options.exact);
         let mels = usize::try_from(shape.mels).unwrap_or(0);
-        let task = match generation.task.as_deref() {
-            None => None,
-            Some("transcribe") => Some(SpeechTask::Transcribe),
-            Some("translate") => Some(SpeechTask::Translate),
-            Some(other) => {
-                let message = format!("generation_config.json: task: is '{other}': transcribe and translate are valid");
-                return Err(Error::format(message));
-            }
-        };
+        let (language, task) = generation.chosen(&vocabulary)?;
         let most = usize::try_from(shape.tokens).unwrap_or(0);
         let model = Transcriber {
             encoder: Encoder::load(&weights, &shape)?,
@@ -114,7 +106,7 @@ impl Transcriber {
             rules: rules(&vocabulary, &shape, &generation)?,
             bank: MelBank::new(backend, mels, &bands)?,
             tokens: generation.most_tokens.map_or(most, |n| n.min(most)),
-            language: generation.language,
+            language,
             task,
             exact: options.exact,
             warnings,
@@ -124,11 +116,6 @@ impl Transcriber {
             shape,
             vocabulary,
         };
-        if let Some(language) = &model.language {
-            if !model.vocabulary.languages.is_empty() {
-                model.vocabulary.language(language).map_err(|e| e.about("generation_config.json"))?;
-            }
-        }
         weights.finish(&model.warnings)?;
         Ok(model)
     }
