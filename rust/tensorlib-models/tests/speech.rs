@@ -313,6 +313,7 @@ fn fields_of_files_are_honoured_refused_or_reported() {
         ("", r#", "language": "xx""#, "generation_config.json: language 'xx': the model knows en, de, sv"),
         ("", r#", "max_length": 3"#, "max_length: is 3: a number from 8 on is valid"),
         ("", r#", "eos_token_id": 4000"#, "the special token 4000 is none of the model's 316"),
+        ("", r#", "lang_to_id": {}"#, "has no token of a language, such as <|en|>, and the model knows several"),
         ("", r#", "lang_to_id": 3"#, "lang_to_id: is 3: an object of names with their tokens is valid"),
         ("", r#", "task_to_id": {"sing": 1}"#, "an object with transcribe and translate"),
     ] {

@@ -76,6 +76,9 @@ impl Vocabulary {
             true => generation.languages.clone().unwrap_or_else(of_tokenizer),
             false => Vec::new(),
         };
+        if is_multilingual && languages.is_empty() {
+            return Err(Error::format("has no token of a language, such as <|en|>, and the model knows several"));
+        }
         let made = Vocabulary {
             texts,
             end: need(generation.end, "endoftext")?,
