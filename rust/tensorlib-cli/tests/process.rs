@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 19] = [
     "imatrix",
     "inspect",
     "quantize",
@@ -15,6 +15,7 @@ const COMMANDS: [&str; 18] = [
     "embed",
     "rerank",
     "classify",
+    "transcribe",
     "generate",
     "serve",
     "logits",
