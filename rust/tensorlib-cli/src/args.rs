@@ -8,6 +8,7 @@ mod models;
 mod sampling;
 #[cfg(feature = "server")]
 mod serve;
+mod transcribe;
 
 use crate::files::types::is_storage;
 use crate::model::budget::{Budget, Put};
@@ -24,6 +25,7 @@ pub use making::{Imatrix, Quantize, TransposeDown};
 pub use sampling::Sampling;
 #[cfg(feature = "server")]
 pub use serve::Serve;
+pub use transcribe::{Task, Transcribe, TranscriptFormat};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -107,6 +109,13 @@ pub enum Command {
     /// ForSequenceClassification, or a GGUF file with a head. A blank line is the empty text.
     #[command(after_long_help = EXIT_CODES)]
     Classify(Classify),
+    /// Write down what is said in sound files, with times, by Whisper
+    ///
+    /// Each segment's text is printed when its window of 30 seconds is done. MODEL is a hub folder of Whisper
+    /// (config.json, tokenizer.json, model.safetensors), a GGUF file that keeps the folder's names, with config.json and
+    /// tokenizer.json next to it, or a file for whisper.cpp (ggml-*.bin).
+    #[command(after_long_help = EXIT_CODES)]
+    Transcribe(Transcribe),
     /// Continue a text, or converse, with a language model
     ///
     /// MODEL is a GGUF file or a hub folder. The text goes to standard output as it is generated; the tokens per second

@@ -13,7 +13,7 @@ use args::{Arguments, Command};
 use clap::Parser;
 use commands::{
     activity, bench, classify, compare, devices, embed, generate, imatrix, inspect, logits, perplexity, place,
-    quantize, rerank, transpose_down,
+    quantize, rerank, transcribe, transpose_down,
 };
 use failure::{Exit, Failure, Outcome};
 use std::io::{BufWriter, Write};
@@ -46,6 +46,7 @@ fn run(command: &mut Command) -> Outcome<Exit> {
         Command::Embed(options) => embed::run(options, &mut out),
         Command::Rerank(options) => rerank::run(options, &mut out),
         Command::Classify(options) => classify::run(options, &mut out),
+        Command::Transcribe(options) => transcribe::run(options, &mut out),
         Command::Generate(options) => generate::run(options, &mut out),
         #[cfg(feature = "server")]
         Command::Serve(options) => commands::serve::run(options),

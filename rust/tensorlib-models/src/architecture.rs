@@ -2,7 +2,7 @@
 
 use crate::settings::{Fields, Settings};
 use crate::weights::{HubNames, Quantization};
-use crate::{Error, Result};
+use crate::{speech, Error, Result};
 
 /// An architecture: its names, how its settings are read, and its tensors' names in hub folders.
 pub(crate) struct Architecture<Shape> {
@@ -33,6 +33,9 @@ pub(crate) fn read<Shape>(
             settings.finish(known.config, known.gguf)?;
             return Ok((shape, HubNames { quantization, ..(found.hub_names)() }));
         }
+    }
+    if settings.architecture() == speech::ARCHITECTURE {
+        return Err(speech::other_reader());
     }
     let known: Vec<&str> = all.iter().flat_map(|a| a.names).copied().collect();
     let (name, known) = (settings.architecture(), known.join(", "));

@@ -2,7 +2,7 @@
 
 use crate::package::Package;
 use crate::settings::Settings;
-use crate::{decoder, encoder, reranker, Error, Result};
+use crate::{decoder, encoder, reranker, speech, Error, Result};
 use std::path::Path;
 
 /// What a model is for, by its architecture.
@@ -17,11 +17,16 @@ pub enum ModelKind {
     Encoder,
     /// It generates texts, and was trained to judge them: a [`Reranker`](crate::Reranker).
     Reranker,
+    /// It turns speech into texts: a [`Transcriber`](crate::Transcriber).
+    Transcriber,
 }
 
 /// Refuses an architecture that is neither an encoder nor a decoder.
 pub(crate) fn check_known(settings: &Settings) -> Result<()> {
     let name = settings.architecture();
+    if name == speech::ARCHITECTURE {
+        return Err(speech::other_reader());
+    }
     if encoder::names().chain(decoder::names()).any(|known| known == name) {
         return Ok(());
     }
@@ -45,6 +50,9 @@ impl ModelKind {
         // SAFETY: as the caller promises.
         let package = unsafe { Package::open_mapped(path.as_ref())? };
         let settings = &package.settings;
+        if settings.architecture() == speech::ARCHITECTURE {
+            return Ok(ModelKind::Transcriber);
+        }
         if encoder::is_encoder(settings)? {
             return Ok(ModelKind::Encoder);
         }

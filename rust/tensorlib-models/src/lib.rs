@@ -1,4 +1,4 @@
-//! Language models and text encoders from GGUF files and folders of model hubs, computed by [`tensorlib`].
+//! Language models, text encoders and Whisper, from GGUF files and folders of model hubs, computed by [`tensorlib`].
 #![warn(clippy::missing_errors_doc, clippy::missing_panics_doc, missing_debug_implementations)]
 
 mod activity;
@@ -24,6 +24,7 @@ mod reranker;
 mod score;
 mod sentences;
 mod settings;
+mod speech;
 pub mod tokenizer;
 mod warnings;
 mod weight_memory;
@@ -56,4 +57,8 @@ pub use placement::{
 pub use reranker::Reranker;
 pub use score::ScorePairs;
 pub use sentences::Pooling;
+pub use speech::{
+    Sound, SpeechTask, Transcriber, TranscriberOptions, Transcript, TranscriptOptions, TranscriptProgress,
+    TranscriptSegment,
+};
 pub use weight_memory::Memory;

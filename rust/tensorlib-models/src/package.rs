@@ -7,7 +7,7 @@ use crate::sentences::{Pooling, SentenceSettings};
 use crate::settings::Settings;
 use crate::tokenizer::Tokenizer;
 use crate::warnings::Warnings;
-use crate::{Error, Result};
+use crate::{speech, Error, Result};
 use std::path::{Path, PathBuf};
 use tensorlib::Gguf;
 
@@ -44,6 +44,8 @@ impl Package {
             return Ok(Package { settings, files, warnings, folder: Some(path.to_path_buf()) });
         }
         match open(path)? {
+            // It has no settings.
+            Source::Gguf(file) if speech::is_whisper(&file) => Err(speech::other_reader()),
             Source::Gguf(file) => {
                 let settings = Settings::of_gguf(&file, &warnings)?;
                 Ok(Package { settings, files: Source::Gguf(file), warnings, folder: None })

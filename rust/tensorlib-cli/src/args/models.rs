@@ -18,6 +18,7 @@ impl Command {
             Command::Embed(options) => model(&mut options.model),
             Command::Rerank(options) => model(&mut options.model),
             Command::Classify(options) => model(&mut options.model),
+            Command::Transcribe(options) => model(&mut options.model),
             Command::Generate(options) => {
                 let draft = options.draft.as_mut();
                 [&mut options.model].into_iter().chain(draft).map(|path| (path, Reads::Model)).collect()

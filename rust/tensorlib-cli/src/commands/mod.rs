@@ -17,4 +17,5 @@ pub mod quantize;
 pub mod rerank;
 #[cfg(feature = "server")]
 pub mod serve;
+pub mod transcribe;
 pub mod transpose_down;

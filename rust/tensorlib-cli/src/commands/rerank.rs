@@ -29,7 +29,8 @@ pub fn run(options: &Rerank, out: &mut dyn Write) -> Outcome<Exit> {
             rank(options, &encoder, out)?;
             model::say_memory(&options.devices, encoder.backend(), &encoder.memory());
         }
-        ModelKind::Decoder | ModelKind::Embedder | ModelKind::Reranker => {
+        // The library refuses a model of speech.
+        ModelKind::Decoder | ModelKind::Embedder | ModelKind::Reranker | ModelKind::Transcriber => {
             let context = options.ctx.unwrap_or(0) as usize;
             let (backend, mut reranker) =
                 model::reranker(&options.devices, &options.model, false, options.dtype, context)?;

@@ -103,6 +103,12 @@ fn name(path: &Path) -> String {
     name.strip_suffix(".gguf").map_or(name.clone(), String::from)
 }
 
+/// An error about a model for which the server has no route.
+fn speech(path: &Path) -> Failure {
+    let message = format!("{}: turns speech into text, and the server answers about texts", path.display());
+    Failure::new(Exit::Refused, message).hint("`tensorlib transcribe MODEL FILE.wav` takes it")
+}
+
 fn add(options: &Serve, server: &mut Server, path: &Path) -> Outcome<()> {
     let name = name(path);
     let about = |e: tensorlib_models::Error| Failure::from(e).about(path.display());
@@ -111,6 +117,7 @@ fn add(options: &Serve, server: &mut Server, path: &Path) -> Outcome<()> {
     let kind = unsafe { ModelKind::of_mapped(path)? };
     let backend = model::backend(&options.devices)?;
     let memory = match kind {
+        ModelKind::Transcriber => return Err(speech(path)),
         ModelKind::Decoder => {
             let load = model::load_options(&options.products, &options.neurons, options.ctx.unwrap_or(0) as usize)?;
             let decoder = model::decoder_on(&options.devices, &backend, path, &load, options.cache)?;
@@ -151,6 +158,7 @@ fn add(options: &Serve, server: &mut Server, path: &Path) -> Outcome<()> {
         ModelKind::Encoder => "encoder",
         ModelKind::Embedder => "language model that makes vectors",
         ModelKind::Reranker => "language model that ranks texts",
+        ModelKind::Transcriber => return Err(speech(path)),
     };
     say(&format!("{name}: {kind}"));
     model::say_memory(&options.devices, &backend, &memory);

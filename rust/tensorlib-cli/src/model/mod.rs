@@ -11,7 +11,10 @@ use crate::terminal::text::{bytes, count};
 use std::io::{self, Write};
 use std::path::Path;
 use tensorlib::{Backend, BackendOptions, DType};
-use tensorlib_models::{Decoder, DecoderOptions, Embedder, Encoder, EncoderOptions, Memory, Reranker, Session};
+use tensorlib_models::{
+    Decoder, DecoderOptions, Embedder, Encoder, EncoderOptions, Memory, Reranker, Session, Transcriber,
+    TranscriberOptions,
+};
 
 /// Opens the devices that the options name.
 pub fn backend(options: &DeviceArgs) -> Outcome<Backend> {
@@ -128,6 +131,19 @@ pub fn reranker(
     let reranker = unsafe { Reranker::open_mapped(model, &backend, &load)? };
     reranker.warnings().iter().for_each(warn);
     Ok((backend, reranker))
+}
+
+/// Opens a model of speech on a single device, with matrices converted to this type.
+pub fn transcriber(options: &DeviceArgs, model: &Path, dtype: Option<DType>) -> Outcome<Transcriber> {
+    let backend = backend(options)?;
+    if backend.devices().len() > 1 || !options.put.is_empty() {
+        return Err(Failure::new(Exit::Usage, "a model of speech lies on one device: --device takes one"));
+    }
+    let load = dtype.into_iter().fold(TranscriberOptions::new(), TranscriberOptions::stored_as);
+    // SAFETY: as above.
+    let transcriber = unsafe { Transcriber::open_mapped(model, &backend, &load)? };
+    transcriber.warnings().iter().for_each(warn);
+    Ok(transcriber)
 }
 
 /// Opens a draft model as a whole on the first device of its model. A context of 0 is its own.

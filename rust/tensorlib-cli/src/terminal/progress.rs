@@ -82,6 +82,11 @@ pub fn windows_bar(total: u64) -> ProgressBar {
     styled(bar, "{bar:30} {human_pos} of {human_len} windows, {eta} left")
 }
 
+/// Counts seconds of a sound, as [`lines_bar`].
+pub fn seconds_bar(total: f64) -> ProgressBar {
+    counting_bar(Some(total.ceil() as u64), "{bar:30} {human_pos} of {human_len} s of sound, {eta} left")
+}
+
 pub fn counting_bar(total: Option<u64>, template: &str) -> ProgressBar {
     let shown = io::stderr().is_terminal() && !io::stdout().is_terminal();
     styled(ProgressBar::with_draw_target(total, target(shown)), template)

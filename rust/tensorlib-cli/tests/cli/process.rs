@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 19] = [
     "imatrix",
     "inspect",
     "quantize",
@@ -14,6 +14,7 @@ const COMMANDS: [&str; 18] = [
     "embed",
     "rerank",
     "classify",
+    "transcribe",
     "generate",
     "serve",
     "logits",

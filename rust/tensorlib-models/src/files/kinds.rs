@@ -6,7 +6,7 @@ const KINDS: [(&[u8], &str); 13] = [
     (b"PK\x03\x04", PYTORCH),
     (b"\x80\x02", PYTORCH),
     (b"\x80\x04", PYTORCH),
-    (b"lmgg", GGML),
+    (b"lmgg", LMGG),
     (b"tjgg", GGML),
     (b"fmgg", GGML),
     (b"algg", "it is an adapter of a format before GGUF: convert the adapter again"),
@@ -20,6 +20,8 @@ const KINDS: [(&[u8], &str); 13] = [
 const LFS: &str = "it is a pointer of Git LFS, and the file itself was not fetched: run `git lfs pull` in its folder";
 const PYTORCH: &str = "weights of PyTorch are programs: convert them to safetensors before";
 const GGML: &str = "it is of a format before GGUF: convert the model again from its source";
+const LMGG: &str =
+    "it is of a format before GGUF: `tensorlib transcribe` reads such files of Whisper; convert others again";
 const HTML: &str = "it is a web page: download the file itself";
 const IMATRIX: &str =
     "it is an imatrix file of the older kind: `tensorlib quantize --imatrix` reads a whole one; get it again";

@@ -25,7 +25,8 @@ pub struct SafeFile {
     file: Mutex<File>,
     /// The offset of the data in the file.
     data_start: u64,
-    header: Metadata,
+    /// None for a file of another format, whose tensors are described elsewhere.
+    header: Option<Metadata>,
 }
 
 impl SafeFile {
@@ -51,12 +52,18 @@ impl SafeFile {
         if want != have {
             return Err(format(format!("{have} bytes of data: the header tells of {want}")));
         }
-        Ok(SafeFile { path: path.to_path_buf(), file: Mutex::new(file), data_start: 8 + n, header })
+        Ok(SafeFile { path: path.to_path_buf(), file: Mutex::new(file), data_start: 8 + n, header: Some(header) })
+    }
+
+    /// A file of another format, whose offsets count from its beginning.
+    pub fn of_other_format(path: &Path, file: File) -> Self {
+        SafeFile { path: path.to_path_buf(), file: Mutex::new(file), data_start: 0, header: None }
     }
 
     /// The texts of `__metadata__`, sorted.
     pub fn metadata(&self) -> BTreeMap<String, String> {
-        self.header.metadata().clone().unwrap_or_default().into_iter().collect()
+        let texts = self.header.as_ref().and_then(|header| header.metadata().clone());
+        texts.unwrap_or_default().into_iter().collect()
     }
 
     /// The file's path.
@@ -66,7 +73,8 @@ impl SafeFile {
 
     /// All tensors, in the order of their data; `number` is the file's number in the model.
     pub fn entries(&self, number: usize) -> Vec<Entry> {
-        let tensors = self.header.tensors();
+        let Some(header) = &self.header else { return Vec::new() };
+        let tensors = header.tensors();
         let mut all: Vec<Entry> = tensors.into_iter().map(|(name, info)| entry(name, info, number)).collect();
         all.sort_by(|a, b| (a.offset, &a.name).cmp(&(b.offset, &b.name)));
         all

@@ -47,6 +47,11 @@ impl SafeSet {
         Ok(set)
     }
 
+    /// A file of another format, with these tensors.
+    pub(crate) fn of_other_format(file: SafeFile, entries: Vec<Entry>) -> Self {
+        SafeSet { files: vec![file], entries, warnings: Vec::new() }
+    }
+
     fn open_all(paths: &[PathBuf]) -> Result<Self> {
         let files = paths.iter().map(|path| SafeFile::open(path)).collect::<Result<Vec<_>>>()?;
         let entries: Vec<Entry> = files.iter().enumerate().flat_map(|(i, file)| file.entries(i)).collect();

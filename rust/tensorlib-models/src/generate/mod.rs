@@ -23,6 +23,7 @@ pub use constraint::Constraint;
 #[cfg(feature = "grammar")]
 pub(crate) use constraint::Grammars;
 pub use reasoning::Reasoning;
+pub(crate) use sampler::Random;
 pub use sampler::{Candidate, Logits, LogitsProcessor, Logprobs, Sampler, SamplerOptions};
 pub use speculation::{Drafts, Speculation, SpeculationOptions};
 pub use stops::Segment;

@@ -61,8 +61,12 @@ impl Settings {
 
     /// Reads the config.json of a folder.
     pub fn of_folder(folder: &Path, warnings: &Warnings) -> Result<Self> {
-        let path = folder.join("config.json");
-        let json = read_json(&path)?;
+        Self::of_config(&folder.join("config.json"), warnings)
+    }
+
+    /// Reads a config.json, which may have another name.
+    pub fn of_config(path: &Path, warnings: &Warnings) -> Result<Self> {
+        let (path, json) = (path.to_path_buf(), read_json(path)?);
         let architecture = json.get("model_type").and_then(Json::as_str).unwrap_or_default().to_string();
         if architecture.is_empty() {
             let message = format!("{}: has no text 'model_type', which says what model it is", path.display());

@@ -7,6 +7,7 @@ mod hub_names;
 mod layers;
 mod left;
 mod load;
+mod rearranged;
 mod scales;
 mod segments;
 mod ternary;

@@ -20,6 +20,9 @@ pub mod sampling;
 pub mod streams;
 pub mod tiny;
 pub mod tokenizers;
+pub mod whisper;
+pub mod whisper_files;
+pub mod whisper_search;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -290,7 +290,7 @@ impl Tensors {
                 let values: Vec<f32> = values.iter().map(|v| (v - 1.0) as f32).collect();
                 let bytes = dtype.quantize(&values, shape[0] as usize, None).unwrap();
                 leafs.push(Self::leaf(&ctx, &name_of(name, None), shape, *dtype, &bytes));
-            } else if shape.len() == 3 && !name.ends_with("_fused")
+            } else if shape.len() == 3 && !name.ends_with("_fused") && !name.starts_with("encoder.conv")
                 || shape.len() == 2 && name.ends_with("_norm.weight")
             {
                 // A tensor of each expert, or of each head.

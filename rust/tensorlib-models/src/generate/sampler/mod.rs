@@ -22,13 +22,13 @@ use crate::tokenizer::Tokenizer;
 use crate::{Error, Result};
 use dry::Dry;
 use mirostat::Mirostat;
-use random::Random;
 use std::fmt;
 
 pub use logits::{Candidate, Logits};
 pub use logprobs::Logprobs;
 pub use options::SamplerOptions;
 pub use processor::LogitsProcessor;
+pub(crate) use random::Random;
 
 /// Up to this many tokens are sorted whatever the options say.
 const FEW: usize = 4096;
