@@ -24,5 +24,6 @@ mod shards;
 mod target_size;
 #[path = "../../../tensorlib-models/tests/common/mod.rs"]
 mod tiny_models;
+mod transcribe;
 mod transpose_down;
 mod types;

@@ -30,6 +30,8 @@ mod sampling;
 mod sequences;
 mod sessions;
 mod speculation;
+mod speech;
+mod speech_files;
 mod streams;
 mod templates;
 mod token_heads;

@@ -1,12 +1,8 @@
 //! `transcribe`, with a tiny Whisper of random weights and sounds that are computed.
 
-mod common;
-#[path = "../../tensorlib-models/tests/common/mod.rs"]
-mod models;
-
-use common::{tool, Folder};
-use models::whisper::{chirp, Spec};
-use models::whisper_files::{bands, ggml, renamed, Wav};
+use crate::common::{tool, Folder};
+use crate::tiny_models::whisper::{chirp, Spec};
+use crate::tiny_models::whisper_files::{bands, ggml, renamed, Wav};
 use serde_json::Value as Json;
 use std::path::Path;
 use tensorlib::DType;

@@ -1,11 +1,9 @@
 //! Files of sound, and of Whisper in the formats that hold it.
 
-mod common;
-
-use common::tiny::Tensors;
-use common::whisper::*;
-use common::whisper_files::*;
-use common::{backend, error, Folder};
+use crate::common::tiny::Tensors;
+use crate::common::whisper::*;
+use crate::common::whisper_files::*;
+use crate::common::{backend, error, Folder};
 use std::path::Path;
 use tensorlib::DType;
 use tensorlib_models::{

@@ -1,11 +1,9 @@
 //! Whisper, compared with double precision.
 
-mod common;
-
-use common::tiny::Tensors;
-use common::whisper::*;
-use common::whisper_search::transcribed;
-use common::{backend, error, Folder};
+use crate::common::tiny::Tensors;
+use crate::common::whisper::*;
+use crate::common::whisper_search::transcribed;
+use crate::common::{backend, error, Folder};
 use std::path::Path;
 use tensorlib::{BackendOptions, DType};
 use tensorlib_models::{
