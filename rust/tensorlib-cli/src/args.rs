@@ -20,7 +20,7 @@ use tensorlib_models::{Pooling, Tested};
 #[cfg(feature = "grammar")]
 pub use constraints::Constraints;
 pub use hub::{rewritten, Hub, SCHEME as MODEL_OF_HUB};
-pub use making::{Imatrix, Quantize, TransposeDown};
+pub use making::{Convert, Imatrix, Quantize, TransposeDown};
 pub use sampling::Sampling;
 #[cfg(feature = "server")]
 pub use serve::Serve;
@@ -57,6 +57,14 @@ pub enum Command {
     /// Show what is in files: metadata, tensors, sizes per format
     #[command(after_long_help = EXIT_CODES)]
     Inspect(Inspect),
+    /// Write a model's folder as a GGUF file, for this program and llama.cpp
+    ///
+    /// FOLDER is a hub folder: config.json, tokenizer.json, model.safetensors or its shards. OUT has the settings, the
+    /// tokenizer and the tensors as llama.cpp's files have them. A folder that such a file does not express is refused: the
+    /// settings in OUT are read again and compared, and so are the tokens of some texts. OUT appears under its name only
+    /// when it is complete. One tensor is in memory at a time. `tensorlib quantize` makes smaller files of OUT.
+    #[command(after_long_help = EXIT_CODES)]
+    Convert(Convert),
     /// Store a model in a smaller type: GGUF or safetensors in, GGUF out
     ///
     /// A mix, such as Q4_K_M, gives each matrix the type that llama.cpp gives it. One type for all, such as q4_K or with

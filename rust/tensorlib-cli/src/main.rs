@@ -12,7 +12,7 @@ mod terminal;
 use args::{Arguments, Command};
 use clap::Parser;
 use commands::{
-    activity, bench, classify, compare, devices, embed, generate, imatrix, inspect, logits, perplexity, place,
+    activity, bench, classify, compare, convert, devices, embed, generate, imatrix, inspect, logits, perplexity, place,
     quantize, rerank, transpose_down,
 };
 use failure::{Exit, Failure, Outcome};
@@ -39,6 +39,7 @@ fn run(command: &mut Command) -> Outcome<Exit> {
     let mut out = BufWriter::new(StandardOutput::new());
     let exit = match command {
         Command::Inspect(options) => inspect::run(options, &mut out),
+        Command::Convert(options) => convert::run(options, &mut out),
         Command::Quantize(options) => quantize::run(options, &mut out),
         Command::Imatrix(options) => imatrix::run(options, &mut out),
         Command::TransposeDown(options) => transpose_down::run(options, &mut out),

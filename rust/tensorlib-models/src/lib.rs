@@ -4,6 +4,7 @@
 mod activity;
 mod architecture;
 mod batch;
+mod convert;
 mod counting;
 mod decoder;
 mod embedder;
@@ -31,6 +32,7 @@ mod weights;
 
 pub use activity::{Activity, LayerActivity, Tested};
 pub use batch::{Batch, Task, Update};
+pub use convert::{Conversion, ConvertedTensor};
 pub use decoder::{
     Cost, Decoder, DecoderOptions, PrefixStore, SequenceId, Sequences, SequencesOptions, Session, Step, PROMPT_BLOCK,
 };

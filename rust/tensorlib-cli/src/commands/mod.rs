@@ -4,6 +4,7 @@ pub mod activity;
 pub mod bench;
 pub mod classify;
 pub mod compare;
+pub mod convert;
 pub mod devices;
 pub mod embed;
 pub mod generate;

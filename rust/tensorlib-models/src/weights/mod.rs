@@ -23,7 +23,7 @@ use crate::placement::Placed;
 use crate::warnings::Warnings;
 use crate::{Error, Result};
 use hub_names::way_of_naming;
-use load::check_range;
+pub use load::check_range;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use tensorlib::{Context, DType, Gguf, Kind, Tensor};
@@ -121,7 +121,7 @@ impl Weights {
     /// The context for a leaf with data. An outline's own contexts allocate nothing, so there each such leaf gets a
     /// context of its own.
     fn context_with_data(&self, name: &str) -> Context {
-        match self.devices.is_outline() {
+        match self.devices.is_outline() || self.devices.is_singly() {
             true => Context::on(self.devices.part(name)),
             false => self.context(name).clone(),
         }
@@ -192,6 +192,11 @@ impl Weights {
 
     fn keep(&self, name: &str, device: usize, leaf: &Tensor) {
         self.loaded.borrow_mut().push(Loaded { name: name.to_string(), device, tensor: leaf.clone() });
+    }
+
+    /// Forgets the tensors found so far. With [`DeviceMap::singly`] the memory of those that nobody else has is freed.
+    pub fn forget(&self) {
+        self.loaded.borrow_mut().clear();
     }
 
     /// All tensors found so far, each once.
