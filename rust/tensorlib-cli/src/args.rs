@@ -8,6 +8,7 @@ mod models;
 mod sampling;
 #[cfg(feature = "server")]
 mod serve;
+mod tune;
 
 use crate::files::types::is_storage;
 use crate::model::budget::{Budget, Put};
@@ -24,6 +25,7 @@ pub use making::{Convert, Imatrix, Quantize, TransposeDown};
 pub use sampling::Sampling;
 #[cfg(feature = "server")]
 pub use serve::Serve;
+pub use tune::{Lora, Tune, Validation};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -81,6 +83,14 @@ pub enum Command {
     /// hundred windows of a text like those that the model will see are enough.
     #[command(after_long_help = EXIT_CODES)]
     Imatrix(Imatrix),
+    /// Train a low-rank adapter of a language model, on its own weights, quantised or not
+    ///
+    /// DATA has JSON lines: {"text": TEXT}, which is learned; {"prompt": TEXT, "completion": TEXT}, whose completion is;
+    /// or {"messages": [{"role": ROLE, "content": TEXT}]} in the model's chat template, whose assistant's messages are.
+    /// OUT is a GGUF file that `generate --lora` and llama.cpp take. The losses go to OUT.csv as they come. MODEL is a
+    /// GGUF file of a Llama, Qwen 2 or Qwen 3 without experts. Ctrl-C keeps what was learned, for --resume.
+    #[command(after_long_help = EXIT_CODES)]
+    Tune(Tune),
     /// Transpose a model's down projections for sparse products
     ///
     /// `blk.N.ffn_down.weight` becomes `blk.N.ffn_down_t.weight`, with a row per neuron, so that decoders read only the
@@ -251,9 +261,10 @@ pub struct Neurons {
 /// How a language model's products are computed.
 #[derive(Args)]
 pub struct Products {
-    /// Add a low-rank adapter: a GGUF file for a GGUF model, otherwise the folder that PEFT writes; may be repeated
-    #[arg(long, value_name = "FILE")]
-    pub lora: Vec<PathBuf>,
+    /// Add a low-rank adapter: a GGUF file for a GGUF model, otherwise the folder that PEFT writes; what it adds is
+    /// multiplied by SCALE [default: 1]; may be repeated
+    #[arg(long, value_name = "FILE[:SCALE]", value_parser = tune::parse_lora)]
+    pub lora: Vec<Lora>,
     /// Forbid products that round activations to fewer bits
     #[arg(long)]
     pub exact: bool,

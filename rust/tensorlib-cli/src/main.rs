@@ -13,7 +13,7 @@ use args::{Arguments, Command};
 use clap::Parser;
 use commands::{
     activity, bench, classify, compare, convert, devices, embed, generate, imatrix, inspect, logits, perplexity, place,
-    quantize, rerank, transpose_down,
+    quantize, rerank, transpose_down, tune,
 };
 use failure::{Exit, Failure, Outcome};
 use std::io::{BufWriter, Write};
@@ -42,6 +42,7 @@ fn run(command: &mut Command) -> Outcome<Exit> {
         Command::Convert(options) => convert::run(options, &mut out),
         Command::Quantize(options) => quantize::run(options, &mut out),
         Command::Imatrix(options) => imatrix::run(options, &mut out),
+        Command::Tune(options) => tune::run(options, &mut out),
         Command::TransposeDown(options) => transpose_down::run(options, &mut out),
         Command::Compare(options) => compare::run(options, &mut out),
         Command::Embed(options) => embed::run(options, &mut out),

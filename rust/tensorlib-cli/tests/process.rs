@@ -6,7 +6,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 20] = [
+    "tune",
     "convert",
     "imatrix",
     "inspect",

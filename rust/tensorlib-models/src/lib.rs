@@ -26,6 +26,7 @@ mod score;
 mod sentences;
 mod settings;
 pub mod tokenizer;
+mod tuning;
 mod warnings;
 mod weight_memory;
 mod weights;
@@ -58,4 +59,5 @@ pub use placement::{
 pub use reranker::Reranker;
 pub use score::ScorePairs;
 pub use sentences::Pooling;
+pub use tuning::{Tuning, TuningOptions, TuningSamples, TUNED_PARTS};
 pub use weight_memory::Memory;

@@ -14,6 +14,7 @@ impl Command {
             Command::Convert(options) => model(&mut options.folder),
             Command::Quantize(options) => tensors(&mut options.input),
             Command::Imatrix(options) => model(&mut options.model),
+            Command::Tune(options) => model(&mut options.model),
             Command::TransposeDown(options) => tensors(&mut options.input),
             Command::Compare(options) => vec![(&mut options.a, Reads::Tensors), (&mut options.b, Reads::Tensors)],
             Command::Embed(options) => model(&mut options.model),

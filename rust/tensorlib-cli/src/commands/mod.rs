@@ -19,3 +19,4 @@ pub mod rerank;
 #[cfg(feature = "server")]
 pub mod serve;
 pub mod transpose_down;
+pub mod tune;

@@ -51,8 +51,9 @@ pub fn check_same<Shape: Debug>(folder: &Shape, file: &Shape, architecture: &str
     }
 }
 
-/// The pooling of vectors as a key. `usual`: that of the architecture if the folder has none.
-pub fn pooling(package: &Package, usual: Option<Pooling>) -> Result<Option<Keys>> {
+/// The pooling of vectors as a key. `usual`: that of the architecture if the folder has none. `most`: the most tokens of
+/// a text.
+pub fn pooling(package: &Package, usual: Option<Pooling>, most: i64) -> Result<Option<Keys>> {
     const POOLING_TYPE: Key = Key("pooling_type", "");
     let found: SentenceSettings = package.sentence_settings(None, None)?;
     if found.modules.modules.iter().any(|module| !matches!(module.kind, Kind::Normalize)) {
@@ -65,7 +66,7 @@ pub fn pooling(package: &Package, usual: Option<Pooling>) -> Result<Option<Keys>
     }
     for (name, is_there) in [
         ("default prompt", !found.prompt.is_empty()),
-        ("maximum length of texts", found.max_tokens.is_some()),
+        ("maximum length of texts", found.max_tokens.is_some_and(|n| (n as i64) < most)),
         ("number of elements that are kept", found.dimensions.is_some()),
     ] {
         if is_there {

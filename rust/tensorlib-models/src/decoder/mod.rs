@@ -36,6 +36,7 @@ mod shape;
 mod short_convolution;
 mod state_slots;
 mod states;
+mod tuned;
 mod written;
 
 use crate::activity::Activity;
@@ -55,6 +56,7 @@ pub(crate) use products::Product;
 pub use sequences::{SequenceId, Sequences, SequencesOptions, Step};
 pub use session::Session;
 pub(crate) use shape::Shape as DecoderShape;
+pub(crate) use tuned::TunedNetwork;
 pub(crate) use written::plan;
 
 use activation::Activation;

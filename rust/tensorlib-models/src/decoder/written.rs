@@ -33,7 +33,7 @@ pub(crate) fn plan(package: Package, backend: &Backend) -> Result<Plan> {
         return Err(Error::unsupported(message));
     }
     let results = if package.makes_vectors()? { Results::Vectors } else { Results::Vocabulary };
-    let pooling = if package.makes_vectors()? { crate::convert::pooling(&package, None)? } else { None };
+    let pooling = if package.makes_vectors()? { crate::convert::pooling(&package, None, shape.context)? } else { None };
     let devices = DeviceMap::new(backend, &Placement::default()).outline();
     let weights = Weights::new(package.files, names.clone(), devices, None)?;
     let network = Network::load(&weights, shape.clone(), 1, None, results)?;

@@ -45,7 +45,7 @@ pub(crate) fn plan(package: Package, backend: &Backend) -> Result<Plan> {
             "{name}: is a classifier of texts: its head is not written to GGUF files"
         )));
     }
-    let of_vectors = pooling(&package, shape.pooling)?;
+    let of_vectors = pooling(&package, shape.pooling, shape.max_tokens)?;
     let options = EncoderOptions::new();
     let devices = DeviceMap::new(backend, &Placement::default()).outline();
     let (encoder, weights) = Encoder::with_weights(package, backend, &options, devices)?;

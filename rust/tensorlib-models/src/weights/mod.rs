@@ -10,6 +10,7 @@ mod load;
 mod scales;
 mod segments;
 mod ternary;
+mod tuned;
 
 pub use adapter::Adapter;
 pub use device_map::{DeviceMap, Rows};
@@ -17,6 +18,7 @@ pub use heads::HeadRows;
 pub use hub_names::{HubName, HubNames, Stack};
 pub use scales::Quantization;
 pub use ternary::Ternary;
+pub use tuned::Tuned;
 
 use crate::files::{dims, is_elementwise, nbytes, SafeSet, Source};
 use crate::placement::Placed;
@@ -65,6 +67,8 @@ pub struct Weights {
     adapters: Vec<Adapter>,
     /// Whether no product may round what it multiplies with a matrix.
     exact: bool,
+    /// The matrices that get adapters to train.
+    tuned: Option<Tuned>,
 }
 
 impl Weights {
@@ -86,7 +90,18 @@ impl Weights {
         let contexts = devices.contexts("weights")?;
         let (loaded, taken) = (RefCell::default(), RefCell::default());
         let adapters = Vec::new();
-        Ok(Weights { files, gguf_name, devices, contexts, stored_as, loaded, taken, adapters, exact: false })
+        Ok(Weights {
+            files,
+            gguf_name,
+            devices,
+            contexts,
+            stored_as,
+            loaded,
+            taken,
+            adapters,
+            exact: false,
+            tuned: None,
+        })
     }
 
     /// Adds adapters, which apply to matrices loaded later.

@@ -21,7 +21,7 @@ pub fn of_pieces(folder: &Path, json: &Json, tokenizer: &Tokenizer) -> Result<Ve
         false => {
             let mut found = HashMap::new();
             for (rank, (left, right)) in pairs(&json["model"])?.into_iter().enumerate() {
-                // Of the ways to make a piece the first decides.
+                // The first way to make a piece decides.
                 found.entry(left + &right).or_insert(-(rank as f32));
             }
             found
