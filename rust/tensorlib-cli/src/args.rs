@@ -9,6 +9,7 @@ mod sampling;
 #[cfg(feature = "server")]
 mod serve;
 mod transcribe;
+mod tune;
 
 use crate::files::types::is_storage;
 use crate::model::budget::{Budget, Put};
@@ -21,11 +22,12 @@ use tensorlib_models::{Pooling, Tested};
 #[cfg(feature = "grammar")]
 pub use constraints::Constraints;
 pub use hub::{rewritten, Hub, SCHEME as MODEL_OF_HUB};
-pub use making::{Imatrix, Quantize, TransposeDown};
+pub use making::{Convert, Imatrix, Quantize, TransposeDown};
 pub use sampling::Sampling;
 #[cfg(feature = "server")]
 pub use serve::Serve;
 pub use transcribe::{Task, Transcribe, TranscriptFormat};
+pub use tune::{Lora, Tune, Validation};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -59,6 +61,14 @@ pub enum Command {
     /// Show what is in files: metadata, tensors, sizes per format
     #[command(after_long_help = EXIT_CODES)]
     Inspect(Inspect),
+    /// Write a model's folder as a GGUF file, for this program and llama.cpp
+    ///
+    /// FOLDER is a hub folder: config.json, tokenizer.json, model.safetensors or its shards. OUT has the settings, the
+    /// tokenizer and the tensors as llama.cpp's files have them. A folder that such a file does not express is refused: the
+    /// settings in OUT are read again and compared, and so are the tokens of some texts. OUT appears under its name only
+    /// when it is complete. One tensor is in memory at a time. `tensorlib quantize` makes smaller files of OUT.
+    #[command(after_long_help = EXIT_CODES)]
+    Convert(Convert),
     /// Store a model in a smaller type: GGUF or safetensors in, GGUF out
     ///
     /// A mix, such as Q4_K_M, gives each matrix the type that llama.cpp gives it. One type for all, such as q4_K or with
@@ -75,6 +85,14 @@ pub enum Command {
     /// hundred windows of a text like those that the model will see are enough.
     #[command(after_long_help = EXIT_CODES)]
     Imatrix(Imatrix),
+    /// Train a low-rank adapter of a language model, on its own weights, quantised or not
+    ///
+    /// DATA has JSON lines: {"text": TEXT}, which is learned; {"prompt": TEXT, "completion": TEXT}, whose completion is;
+    /// or {"messages": [{"role": ROLE, "content": TEXT}]} in the model's chat template, whose assistant's messages are.
+    /// OUT is a GGUF file that `generate --lora` and llama.cpp take. The losses go to OUT.csv as they come. MODEL is a
+    /// GGUF file of a Llama, Qwen 2 or Qwen 3 without experts. Ctrl-C keeps what was learned, for --resume.
+    #[command(after_long_help = EXIT_CODES)]
+    Tune(Tune),
     /// Transpose a model's down projections for sparse products
     ///
     /// `blk.N.ffn_down.weight` becomes `blk.N.ffn_down_t.weight`, with a row per neuron, so that decoders read only the
@@ -252,9 +270,10 @@ pub struct Neurons {
 /// How a language model's products are computed.
 #[derive(Args)]
 pub struct Products {
-    /// Add a low-rank adapter: a GGUF file for a GGUF model, otherwise the folder that PEFT writes; may be repeated
-    #[arg(long, value_name = "FILE")]
-    pub lora: Vec<PathBuf>,
+    /// Add a low-rank adapter: a GGUF file for a GGUF model, otherwise the folder that PEFT writes; what it adds is
+    /// multiplied by SCALE [default: 1]; may be repeated
+    #[arg(long, value_name = "FILE[:SCALE]", value_parser = tune::parse_lora)]
+    pub lora: Vec<Lora>,
     /// Forbid products that round activations to fewer bits
     #[arg(long)]
     pub exact: bool,

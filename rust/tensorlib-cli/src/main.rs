@@ -12,8 +12,8 @@ mod terminal;
 use args::{Arguments, Command};
 use clap::Parser;
 use commands::{
-    activity, bench, classify, compare, devices, embed, generate, imatrix, inspect, logits, perplexity, place,
-    quantize, rerank, transcribe, transpose_down,
+    activity, bench, classify, compare, convert, devices, embed, generate, imatrix, inspect, logits, perplexity, place,
+    quantize, rerank, transcribe, transpose_down, tune,
 };
 use failure::{Exit, Failure, Outcome};
 use std::io::{BufWriter, Write};
@@ -39,8 +39,10 @@ fn run(command: &mut Command) -> Outcome<Exit> {
     let mut out = BufWriter::new(StandardOutput::new());
     let exit = match command {
         Command::Inspect(options) => inspect::run(options, &mut out),
+        Command::Convert(options) => convert::run(options, &mut out),
         Command::Quantize(options) => quantize::run(options, &mut out),
         Command::Imatrix(options) => imatrix::run(options, &mut out),
+        Command::Tune(options) => tune::run(options, &mut out),
         Command::TransposeDown(options) => transpose_down::run(options, &mut out),
         Command::Compare(options) => compare::run(options, &mut out),
         Command::Embed(options) => embed::run(options, &mut out),

@@ -1,6 +1,6 @@
 //! Finds the known architecture that a model's settings name.
 
-use crate::settings::{Fields, Settings};
+use crate::settings::{Fields, Keys, Settings};
 use crate::weights::{HubNames, Quantization};
 use crate::{speech, Error, Result};
 
@@ -10,6 +10,28 @@ pub(crate) struct Architecture<Shape> {
     pub names: &'static [&'static str],
     pub shape: fn(&Settings) -> Result<Shape>,
     pub hub_names: fn() -> HubNames,
+    /// How a GGUF file says what a folder's settings say; `None` if there are no such files, or none that are read.
+    pub written: Option<Written<Shape>>,
+}
+
+/// The GGUF form of an architecture's settings.
+pub(crate) struct Written<Shape> {
+    /// The value of `general.architecture`.
+    pub name: &'static str,
+    /// Adds the keys that not all architectures have. The settings are the folder's.
+    pub keys: fn(&Shape, &Settings, &mut Keys) -> Result<()>,
+}
+
+impl<Shape> Written<Shape> {
+    /// The form of an architecture that adds such keys.
+    pub const fn with(name: &'static str, keys: fn(&Shape, &Settings, &mut Keys) -> Result<()>) -> Option<Self> {
+        Some(Written { name, keys })
+    }
+
+    /// The form of an architecture that needs no further keys.
+    pub const fn plain(name: &'static str) -> Option<Self> {
+        Some(Written { name, keys: |_, _, _| Ok(()) })
+    }
 }
 
 /// Settings that are known although no code reads them.
@@ -40,4 +62,32 @@ pub(crate) fn read<Shape>(
     let known: Vec<&str> = all.iter().flat_map(|a| a.names).copied().collect();
     let (name, known) = (settings.architecture(), known.join(", "));
     Err(Error::unsupported(format!("architecture '{name}' is no {kind} that is known: {known} are")))
+}
+
+/// The GGUF form of the architecture that a folder's settings name.
+pub(crate) fn written<'a, Shape>(all: &'a [Architecture<Shape>], settings: &Settings) -> Result<&'a Written<Shape>> {
+    for found in all {
+        if settings.is_one_of(found.names)? {
+            return found.written.as_ref().ok_or_else(|| {
+                let name = settings.architecture();
+                let known: Vec<&str> =
+                    all.iter().filter(|a| a.written.is_some()).flat_map(|a| a.names).copied().collect();
+                Error::unsupported(format!(
+                    "architecture '{name}' has no GGUF form that is known: {} have",
+                    known.join(", ")
+                ))
+            });
+        }
+    }
+    Err(Error::internal("the GGUF form of an architecture that is not known"))
+}
+
+/// What the settings mean, without a look at the settings that nothing reads.
+pub(crate) fn shape<Shape>(all: &[Architecture<Shape>], settings: &Settings) -> Result<Shape> {
+    for found in all {
+        if settings.is_one_of(found.names)? {
+            return (found.shape)(settings);
+        }
+    }
+    Err(Error::internal("an architecture that is not known"))
 }

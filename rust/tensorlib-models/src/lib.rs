@@ -4,6 +4,7 @@
 mod activity;
 mod architecture;
 mod batch;
+mod convert;
 mod counting;
 mod decoder;
 mod embedder;
@@ -26,12 +27,14 @@ mod sentences;
 mod settings;
 mod speech;
 pub mod tokenizer;
+mod tuning;
 mod warnings;
 mod weight_memory;
 mod weights;
 
 pub use activity::{Activity, LayerActivity, Tested};
 pub use batch::{Batch, Task, Update};
+pub use convert::{Conversion, ConvertedTensor};
 pub use decoder::{
     Cost, Decoder, DecoderOptions, PrefixStore, SequenceId, Sequences, SequencesOptions, Session, Step, PROMPT_BLOCK,
 };
@@ -61,4 +64,5 @@ pub use speech::{
     Sound, SpeechTask, Transcriber, TranscriberOptions, Transcript, TranscriptOptions, TranscriptProgress,
     TranscriptSegment,
 };
+pub use tuning::{Tuning, TuningOptions, TuningSamples, TUNED_PARTS};
 pub use weight_memory::Memory;

@@ -1,12 +1,58 @@
-//! Options of the commands that make files of models: `quantize`, `imatrix`, `transpose-down`.
+//! Options of the commands that make files of models: `convert`, `quantize`, `imatrix`, `transpose-down`.
 
 use super::{DeviceArgs, Hub};
 use crate::commands::quantize::recipe::Recipe;
 use crate::files::pattern::Keep;
+use crate::files::types::is_storage;
 use crate::terminal::text::parse_size;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::Args;
 use std::path::PathBuf;
+use tensorlib::DType;
+
+/// `convert`
+#[derive(Args)]
+pub struct Convert {
+    /// The folder to read: config.json, tokenizer.json, model.safetensors or its shards
+    #[arg(value_name = "FOLDER")]
+    pub folder: PathBuf,
+    /// The GGUF file to write; - is standard output
+    #[arg(value_name = "OUT")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub hub: Hub,
+    /// The type of matrices, such as f16, bf16, f32 or q8_0; auto keeps the folder's types. Norms, biases and other
+    /// vectors are f32
+    #[arg(long = "type", short = 't', value_name = "TYPE", default_value = "auto", ignore_case = true, value_parser = matrix_types())]
+    pub matrices: Matrices,
+    /// Show the type and size of each tensor in OUT; write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Split OUT into shards of at most this size, such as 4G
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub split_size: Option<u64>,
+    /// Replace OUT if it exists; if OUT is a symbolic link, replace its target
+    #[arg(long)]
+    pub force: bool,
+    /// Print a line per tensor to standard error
+    #[arg(long, short)]
+    pub verbose: bool,
+    /// Print neither progress bar nor summary
+    #[arg(long, short, conflicts_with = "verbose")]
+    pub quiet: bool,
+}
+
+/// The type of matrices; `None` for those of the folder.
+#[derive(Clone, Copy, Debug)]
+pub struct Matrices(pub Option<DType>);
+
+fn matrix_types() -> impl TypedValueParser<Value = Matrices> {
+    let types = DType::ALL.into_iter().filter(|dtype| is_storage(*dtype)).map(|dtype| dtype.name());
+    PossibleValuesParser::new(std::iter::once("auto".to_string()).chain(types)).try_map(|name| match name.as_str() {
+        "auto" => Ok(Matrices(None)),
+        name => name.parse().map(|dtype| Matrices(Some(dtype))).map_err(|e: tensorlib::Error| e.to_string()),
+    })
+}
 
 /// `quantize`
 #[derive(Args)]

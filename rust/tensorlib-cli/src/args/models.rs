@@ -11,8 +11,10 @@ impl Command {
         let tensors = |path| vec![(path, Reads::Tensors)];
         match self {
             Command::Inspect(options) => options.files.iter_mut().map(|path| (path, Reads::Tensors)).collect(),
+            Command::Convert(options) => model(&mut options.folder),
             Command::Quantize(options) => tensors(&mut options.input),
             Command::Imatrix(options) => model(&mut options.model),
+            Command::Tune(options) => model(&mut options.model),
             Command::TransposeDown(options) => tensors(&mut options.input),
             Command::Compare(options) => vec![(&mut options.a, Reads::Tensors), (&mut options.b, Reads::Tensors)],
             Command::Embed(options) => model(&mut options.model),

@@ -27,7 +27,7 @@ pub fn backend(options: &DeviceArgs) -> Outcome<Backend> {
 /// The options for opening a language model.
 pub fn load_options(options: &Products, neurons: &Neurons, context: usize) -> Outcome<LoadOptions> {
     let load = DecoderOptions::new().exact(options.exact).reproducible(options.reproducible).context(context);
-    LoadOptions::new(options.lora.iter().fold(load, |load, file| load.adapter(file, 1.0)), neurons)
+    LoadOptions::new(options.lora.iter().fold(load, |load, file| load.adapter(&file.path, file.scale)), neurons)
 }
 
 /// Opens a language model on the chosen devices, with memory for a cache of this type.

@@ -87,6 +87,12 @@ pub fn seconds_bar(total: f64) -> ProgressBar {
     counting_bar(Some(total.ceil() as u64), "{bar:30} {human_pos} of {human_len} s of sound, {eta} left")
 }
 
+/// Counts steps of training of `total`, with what `set_message` says of them, if standard error is a terminal.
+pub fn steps_bar(total: u64) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(total), target(io::stderr().is_terminal()));
+    styled(bar, "{bar:30} {human_pos} of {human_len} steps, {eta} left  {wide_msg}")
+}
+
 pub fn counting_bar(total: Option<u64>, template: &str) -> ProgressBar {
     let shown = io::stderr().is_terminal() && !io::stdout().is_terminal();
     styled(ProgressBar::with_draw_target(total, target(shown)), template)

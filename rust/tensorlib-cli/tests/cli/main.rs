@@ -9,6 +9,7 @@ mod client;
 #[path = "../common/mod.rs"]
 mod common;
 mod compare;
+mod convert;
 mod errors;
 mod everyday;
 mod imatrix;
@@ -26,4 +27,5 @@ mod target_size;
 mod tiny_models;
 mod transcribe;
 mod transpose_down;
+mod tune;
 mod types;

@@ -5,7 +5,9 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 21] = [
+    "tune",
+    "convert",
     "imatrix",
     "inspect",
     "quantize",

@@ -5,7 +5,7 @@ use super::pool::Pool;
 use super::prefix_tree::PAGE;
 use super::run::Run;
 use super::shape::Window;
-use crate::Result;
+use crate::{Error, Result};
 use tensorlib::{f16, Context, FlashAttnExtOptions, PagedAttentionOptions, Tensor};
 
 /// Where keys and values lie, and which of them each token sees.
@@ -15,6 +15,13 @@ pub enum Keys<'a> {
         cache: &'a Cache,
         /// How many keys attention reads.
         keys: i64,
+        /// Which keys each token sees: [keys, tokens].
+        mask: Tensor,
+        /// The mask of layers with a window.
+        window_mask: Option<Tensor>,
+    },
+    /// In the run itself: sequences of one length follow each other, each from its first token on.
+    Own {
         /// Which keys each token sees: [keys, tokens].
         mask: Tensor,
         /// The mask of layers with a window.
@@ -53,10 +60,35 @@ impl<'a> Keys<'a> {
         })
     }
 
+    /// Those of `count` sequences of `n` tokens each. `window`: that of layers with a window.
+    pub fn of_sequences(ctx: &Context, n: i64, count: i64, window: Option<&Window>) -> Result<Keys<'static>> {
+        let mask = |window: Option<&Window>| -> Result<Tensor> {
+            let sees = |token: i64, key: i64| {
+                let is_before = token / n == key / n && key <= token;
+                is_before && window.is_none_or(|window| window.sees(token % n, key % n))
+            };
+            let of =
+                |token| (0..n * count).map(move |key| if sees(token, key) { f16::ZERO } else { f16::NEG_INFINITY });
+            let mask: Vec<f16> = (0..n * count).flat_map(of).collect();
+            Ok(ctx.tensor_of([n * count, n * count], &mask)?)
+        };
+        Ok(Keys::Own { mask: mask(None)?, window_mask: window.map(|window| mask(Some(window))).transpose()? })
+    }
+
     /// Stores a layer's new keys and values. Returns all of them as [`Keys::attend`] takes them.
     pub fn store(&self, run: &Run, layer: usize, new: &NewRows) -> Result<(Tensor, Tensor)> {
         match self {
             Keys::Cached { cache, keys, .. } => cache.put(layer, new, &run.positions, *keys),
+            Keys::Own { .. } => {
+                let NewRows::Apart(keys, values) = new else {
+                    return Err(Error::internal("latent keys of a run without a cache"));
+                };
+                let heads = run.shape.keys_of(layer);
+                let by_head = |rows: &Tensor, head: i64| -> Result<Tensor> {
+                    Ok(rows.reshape([head, heads.count, run.tokens])?.permute([0, 2, 1, 3])?)
+                };
+                Ok((by_head(keys, heads.key)?, by_head(values, heads.value)?))
+            }
             Keys::Paged { pool, rows, .. } => pool.put(layer, new, rows),
         }
     }
@@ -73,7 +105,7 @@ impl<'a> Keys<'a> {
     ) -> Result<Tensor> {
         let shape = run.shape;
         match self {
-            Keys::Cached { mask, window_mask, .. } => {
+            Keys::Cached { mask, window_mask, .. } | Keys::Own { mask, window_mask } => {
                 let mask = window_mask.as_ref().filter(|_| windowed).unwrap_or(mask);
                 let options = FlashAttnExtOptions::new();
                 let options = options.scale(shape.attention_scale).logit_softcap(shape.attention_softcap);

@@ -36,6 +36,8 @@ mod shape;
 mod short_convolution;
 mod state_slots;
 mod states;
+mod tuned;
+mod written;
 
 use crate::activity::Activity;
 use crate::package::Package;
@@ -45,7 +47,7 @@ use crate::tokenizer::Tokenizer;
 use crate::weight_memory::{Memory, WeightMemory};
 use crate::weights::{Adapter, DeviceMap, HubNames, Loaded, Weights};
 use crate::{Error, Result};
-pub(crate) use architectures::{gemma3, names};
+pub(crate) use architectures::{gemma3, gemma3_keys, names};
 pub use cost::Cost;
 #[cfg(feature = "hub")]
 pub(crate) use fingerprint::digits;
@@ -54,6 +56,8 @@ pub(crate) use products::Product;
 pub use sequences::{SequenceId, Sequences, SequencesOptions, Step};
 pub use session::Session;
 pub(crate) use shape::Shape as DecoderShape;
+pub(crate) use tuned::TunedNetwork;
+pub(crate) use written::plan;
 
 use activation::Activation;
 use cache::Cache;

@@ -226,10 +226,26 @@ impl Network {
     }
 
     fn logits_of(&self, ctx: &Context, run: Run, tokens: &[u32], rows: Rows) -> Result<Logits> {
-        let (shape, n) = (&self.shape, run.tokens);
         let ids: Vec<i32> = tokens.iter().map(|id| *id as i32).collect();
-        let ids = ctx.tensor_of([n], &ids)?;
-        let mut x = scaled(self.embeddings.forward(&ids, &run.pass)?, shape.embedding_scale)?;
+        let ids = ctx.tensor_of([run.tokens], &ids)?;
+        self.logits_of_ids(run, &ids, tokens, rows)
+    }
+
+    /// Appends the nodes that compute the logits after each token of sequences of one length, whose tokens are the
+    /// columns of `ids`: [vocabulary, tokens of all sequences]. Nothing is cached.
+    pub fn sequence_logits(&self, ids: &Tensor) -> Result<Tensor> {
+        let (ctx, shape) = (ids.context(), ids.shape());
+        let (n, count) = (shape.first().copied().unwrap_or(1), shape.get(1).copied().unwrap_or(1));
+        let positions: Vec<i32> = (0..n * count).map(|token| (token % n) as i32).collect();
+        let keys = Keys::of_sequences(ctx, n, count, self.shape.window.as_ref())?;
+        let run = self.run(ctx, &positions, keys, None)?;
+        Ok(self.logits_of_ids(run, &ids.reshape([n * count])?, &[], Rows::All)?.logits)
+    }
+
+    /// `tokens`: what `ids` holds, for models whose layers get vectors of tokens.
+    fn logits_of_ids(&self, run: Run, ids: &Tensor, tokens: &[u32], rows: Rows) -> Result<Logits> {
+        let (shape, n) = (&self.shape, run.tokens);
+        let mut x = scaled(self.embeddings.forward(ids, &run.pass)?, shape.embedding_scale)?;
         let inputs = self.layer_inputs.as_ref().map(|inputs| inputs.forward(&run, tokens, &x)).transpose()?;
         match &self.streams {
             Some(streams) => {

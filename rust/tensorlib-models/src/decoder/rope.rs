@@ -1,5 +1,7 @@
 //! Rotary positions: their settings, and the frequency factors for long contexts.
 
+mod written;
+
 use super::keys::CONTEXT;
 use crate::settings::{Key, Settings};
 use crate::weights::Weights;

@@ -16,6 +16,7 @@ mod options;
 mod shape;
 mod tokens;
 mod vectors;
+mod written;
 
 pub(crate) use architectures::{is_encoder, names};
 pub use classify::TokenizedText;
@@ -23,6 +24,7 @@ pub use classify::TokenizedText;
 pub use images::Image;
 pub use options::EncoderOptions;
 pub(crate) use vectors::{pooled, unit};
+pub(crate) use written::plan;
 
 use crate::modules::{Loading, Tail};
 use crate::norm::Norm;
@@ -158,6 +160,16 @@ impl Encoder {
     }
 
     fn with_devices(package: Package, backend: &Backend, options: &EncoderOptions, devices: DeviceMap) -> Result<Self> {
+        Ok(Self::with_weights(package, backend, options, devices)?.0)
+    }
+
+    /// The encoder, and its weights by their names.
+    fn with_weights(
+        package: Package,
+        backend: &Backend,
+        options: &EncoderOptions,
+        devices: DeviceMap,
+    ) -> Result<(Self, Weights)> {
         let (shape, names) = architectures::read(&package.settings)?;
         let tokenizer = package.tokenizer()?;
         let mut sentence = package.sentence_settings(options.pooling, options.prompt.as_deref())?;
@@ -252,7 +264,7 @@ impl Encoder {
             shape,
         };
         weights.finish(&encoder.warnings)?;
-        Ok(encoder)
+        Ok((encoder, weights))
     }
 
     /// The modules after the pooling, which make vectors or scores.

@@ -1,6 +1,7 @@
 //! Model files, GGUF or safetensors, in one file or in shards, read in pieces: only the requested data is in memory.
 
 mod entry;
+mod file_type;
 mod fp8;
 mod kinds;
 mod memory;
@@ -13,6 +14,7 @@ mod source;
 mod stored;
 
 pub use entry::{dims, is_elementwise, Entry};
+pub use file_type::file_type;
 pub use fp8::Fp8;
 pub(crate) use kinds::hint as kind_hint;
 pub(crate) use memory::check_size;

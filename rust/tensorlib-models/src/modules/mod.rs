@@ -4,5 +4,5 @@ mod dense;
 mod list;
 mod tail;
 
-pub(crate) use list::ModuleList;
+pub(crate) use list::{Kind, ModuleList};
 pub(crate) use tail::{Loading, Tail};

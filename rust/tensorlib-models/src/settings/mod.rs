@@ -5,11 +5,13 @@
 
 mod fields;
 mod json_file;
+mod keys;
 mod object;
 mod tables;
 
 pub(crate) use fields::{check as check_fields, is_same, Fields};
 pub(crate) use json_file::{optional_json, parse_json, read_json, read_text};
+pub(crate) use keys::Keys;
 pub(crate) use object::Object;
 pub(crate) use tables::*;
 
@@ -73,6 +75,19 @@ impl Settings {
             return Err(Error::format(message));
         }
         Ok(Self::new(Values::Hub { path, json }, architecture, warnings))
+    }
+
+    /// Whether a setting of this GGUF name, after the architecture's, was read.
+    pub fn was_read(&self, name: &str) -> bool {
+        self.asked.borrow().contains(name)
+    }
+
+    /// The text of a folder's setting that no architecture reads, such as its name.
+    pub fn hub_text(&self, name: &str) -> Option<&str> {
+        match &self.values {
+            Values::Hub { json, .. } => json.get(name).and_then(Json::as_str),
+            Values::Gguf(_) => None,
+        }
     }
 
     /// Collects warnings about these settings.

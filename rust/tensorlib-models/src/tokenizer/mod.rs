@@ -21,10 +21,12 @@ mod stream;
 mod tables;
 mod texts;
 mod vocabulary;
+mod written;
 
 pub(crate) use stream::Pending;
 pub use stream::Stream;
 pub(crate) use texts::TokenTexts;
+pub(crate) use written::gguf_keys;
 
 use crate::warnings::Warnings;
 use crate::{Error, Result};

@@ -2,6 +2,8 @@
 //!
 //! Expressions and normal forms are those of the models' published tokenizer.json.
 
+pub(super) mod written;
+
 use super::guard::guarded;
 use crate::{Error, Result};
 use tokenizers::normalizers::{NormalizerWrapper, NFC};
@@ -153,11 +155,16 @@ const RULES: &[Rule] = &[
     Rule::new(&["falcon"], &[Cut::Punctuation, Cut::Gpt2Words, Cut::Digits, Cut::Regex("[0-9][0-9][0-9]")]),
 ];
 
+/// The names of all rules.
+pub(super) fn names() -> Vec<&'static str> {
+    RULES.iter().flat_map(|rule| rule.names).copied().collect()
+}
+
 /// The rule with this name.
 pub(super) fn rule(name: &str) -> Result<&'static Rule> {
     RULES.iter().find(|rule| rule.names.contains(&name)).ok_or_else(|| {
-        let names: Vec<&str> = RULES.iter().flat_map(|rule| rule.names).copied().collect();
-        Error::unsupported(format!("tokenizer.ggml.pre: no pre-tokenizer '{name}'; there are {}", names.join(", ")))
+        let names = names().join(", ");
+        Error::unsupported(format!("tokenizer.ggml.pre: no pre-tokenizer '{name}'; there are {names}"))
     })
 }
 

@@ -19,18 +19,31 @@ pub struct DeviceMap {
     placement: Placement,
     /// Whether large leafs have shapes but no data.
     outline: bool,
+    /// Whether each leaf has a context of its own, so that its memory can be freed alone.
+    singly: bool,
 }
 
 impl DeviceMap {
     /// Makes leafs on the backend's devices, as the placement says.
     pub fn new(backend: &Backend, placement: &Placement) -> Self {
-        DeviceMap { parts: backend.parts(), placement: placement.clone(), outline: false }
+        DeviceMap { parts: backend.parts(), placement: placement.clone(), outline: false, singly: false }
     }
 
     /// Leaves out the data of large leafs, to compute the memory that they would take.
     pub fn outline(mut self) -> Self {
         self.outline = true;
         self
+    }
+
+    /// Gives each leaf a context of its own, so that [`Weights::forget`](super::Weights::forget) frees its memory.
+    pub fn singly(mut self) -> Self {
+        self.singly = true;
+        self
+    }
+
+    /// Whether each leaf has a context of its own.
+    pub fn is_singly(&self) -> bool {
+        self.singly
     }
 
     /// Makes a context on each device.

@@ -98,7 +98,11 @@ impl Weights {
 
     fn head_leaf(&self, name: &str, dtype: DType, shape: [i64; 3]) -> Result<Tensor> {
         let device = self.devices.device(name);
-        let leaf = self.contexts[device].zeros(dtype, shape)?;
+        let ctx = match self.devices.is_singly() {
+            true => self.context_with_data(name),
+            false => self.contexts[device].clone(),
+        };
+        let leaf = ctx.zeros(dtype, shape)?;
         leaf.set_name(name)?;
         self.loaded.borrow_mut().push(Loaded { name: name.to_string(), device, tensor: leaf.clone() });
         Ok(leaf)

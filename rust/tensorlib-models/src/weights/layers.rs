@@ -32,7 +32,11 @@ impl Weights {
             return Err(Error::unsupported(message).with_hint("put the layer on one device"));
         }
         let layer = self.matrix(self.rows(&matrix, &shape, rows)?).with_adapters(self.adapters(&matrix, &shape)?);
-        Ok(Linear { bias: self.find(&format!("{name}.bias"), &[outputs])?, ..layer })
+        let mut layer = Linear { bias: self.find(&format!("{name}.bias"), &[outputs])?, ..layer };
+        if let Some(tuned) = &self.tuned {
+            tuned.adapt(&mut layer, name)?;
+        }
+        Ok(layer)
     }
 
     /// The product with a matrix, without adapters or a bias.

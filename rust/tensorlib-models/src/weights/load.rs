@@ -187,7 +187,7 @@ impl Weights {
 }
 
 /// Refuses values that a conversion to F16 would make infinite.
-pub(super) fn check_range(name: &str, to: DType, values: &[f32]) -> Result<()> {
+pub fn check_range(name: &str, to: DType, values: &[f32]) -> Result<()> {
     let beyond = |x: &&f32| x.is_finite() && x.abs() >= F16_END;
     match values.iter().find(beyond).filter(|_| to == DType::F16) {
         Some(x) => {

@@ -11,6 +11,7 @@ mod rearranged;
 mod scales;
 mod segments;
 mod ternary;
+mod tuned;
 
 pub use adapter::Adapter;
 pub use device_map::{DeviceMap, Rows};
@@ -18,13 +19,14 @@ pub use heads::HeadRows;
 pub use hub_names::{HubName, HubNames, Stack};
 pub use scales::Quantization;
 pub use ternary::Ternary;
+pub use tuned::Tuned;
 
 use crate::files::{dims, is_elementwise, nbytes, SafeSet, Source};
 use crate::placement::Placed;
 use crate::warnings::Warnings;
 use crate::{Error, Result};
 use hub_names::way_of_naming;
-use load::check_range;
+pub use load::check_range;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use tensorlib::{Context, DType, Gguf, Kind, Tensor};
@@ -66,6 +68,8 @@ pub struct Weights {
     adapters: Vec<Adapter>,
     /// Whether no product may round what it multiplies with a matrix.
     exact: bool,
+    /// The matrices that get adapters to train.
+    tuned: Option<Tuned>,
 }
 
 impl Weights {
@@ -87,7 +91,18 @@ impl Weights {
         let contexts = devices.contexts("weights")?;
         let (loaded, taken) = (RefCell::default(), RefCell::default());
         let adapters = Vec::new();
-        Ok(Weights { files, gguf_name, devices, contexts, stored_as, loaded, taken, adapters, exact: false })
+        Ok(Weights {
+            files,
+            gguf_name,
+            devices,
+            contexts,
+            stored_as,
+            loaded,
+            taken,
+            adapters,
+            exact: false,
+            tuned: None,
+        })
     }
 
     /// Adds adapters, which apply to matrices loaded later.
@@ -122,7 +137,7 @@ impl Weights {
     /// The context for a leaf with data. An outline's own contexts allocate nothing, so there each such leaf gets a
     /// context of its own.
     fn context_with_data(&self, name: &str) -> Context {
-        match self.devices.is_outline() {
+        match self.devices.is_outline() || self.devices.is_singly() {
             true => Context::on(self.devices.part(name)),
             false => self.context(name).clone(),
         }
@@ -193,6 +208,11 @@ impl Weights {
 
     fn keep(&self, name: &str, device: usize, leaf: &Tensor) {
         self.loaded.borrow_mut().push(Loaded { name: name.to_string(), device, tensor: leaf.clone() });
+    }
+
+    /// Forgets the tensors found so far. With [`DeviceMap::singly`] the memory of those that nobody else has is freed.
+    pub fn forget(&self) {
+        self.loaded.borrow_mut().clear();
     }
 
     /// All tensors found so far, each once.

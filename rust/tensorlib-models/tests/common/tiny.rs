@@ -355,3 +355,24 @@ pub fn tokenizer_json(n: usize) -> String {
         words.join(", ")
     )
 }
+
+/// A folder's tokenizer.json of byte pairs with this number of tokens.
+pub fn byte_pairs_json(n: usize) -> String {
+    let special = ["<unk>", "<s>", "</s>"].map(String::from);
+    let letters = ('a'..='z').chain(".,!?\u{120}\u{10a}".chars()).map(String::from);
+    let pairs = ["th", "he", "\u{120}t", "\u{120}a", "in"].map(String::from);
+    let others = (0..n).map(|i| format!("<{i}>"));
+    let tokens: Vec<String> = special.into_iter().chain(letters).chain(pairs).chain(others).take(n).collect();
+    let vocab: Vec<String> = tokens.iter().enumerate().map(|(i, token)| format!("\"{token}\": {i}")).collect();
+    let added = [1, 2].map(|i| format!(r#"{{"id": {i}, "content": "{}", "special": true, "normalized": false, "lstrip": false, "rstrip": false, "single_word": false}}"#, tokens[i]));
+    format!(
+        r#"{{"version": "1.0", "truncation": null, "padding": null, "added_tokens": [{}], "normalizer": null,
+"pre_tokenizer": {{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true}}, "post_processor": null,
+"decoder": {{"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true}},
+"model": {{"type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": "", "end_of_word_suffix": "", "fuse_unk": false,
+"byte_fallback": false, "ignore_merges": false, "vocab": {{{}}}, "merges": ["t h", "h e", "{g} t", "{g} a", "i n"]}}}}"#,
+        added.join(", "),
+        vocab.join(", "),
+        g = "\u{120}"
+    )
+}

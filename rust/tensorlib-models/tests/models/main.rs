@@ -10,6 +10,7 @@ mod classifiers;
 mod common;
 #[cfg(feature = "grammar")]
 mod constraints;
+mod convert;
 mod decoders;
 mod embedders;
 mod encoders;
@@ -36,3 +37,4 @@ mod streams;
 mod templates;
 mod token_heads;
 mod tools;
+mod tuning;

@@ -5,7 +5,7 @@ use crate::decoder::activation::Activation;
 use crate::decoder::keys::KV_HEADS;
 use crate::decoder::rope::{self, Rope};
 use crate::decoder::shape::Shape;
-use crate::settings::{Key, Settings};
+use crate::settings::{Key, Keys, Settings};
 use crate::weights::HubNames;
 use crate::{Error, Result};
 
@@ -38,4 +38,10 @@ pub fn hub_names() -> HubNames {
         })
     };
     names::with(part, false)
+}
+
+/// The keys of GGUF files that not all architectures have.
+pub fn add_keys(shape: &Shape, _: &Settings, keys: &mut Keys) -> Result<()> {
+    keys.set(ACTIVATION, if shape.activation == Activation::ReluSquared { "relu2" } else { "silu" });
+    Ok(())
 }

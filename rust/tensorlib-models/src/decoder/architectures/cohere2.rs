@@ -5,7 +5,7 @@ use crate::decoder::keys::WINDOW;
 use crate::decoder::rope::{self, Rope};
 use crate::decoder::shape::{Norms, Shape};
 use crate::norm::NormKind;
-use crate::settings::{Key, Settings};
+use crate::settings::{Key, Keys, Settings};
 use crate::Result;
 
 const EPS: Key = Key("attention.layer_norm_epsilon", "layer_norm_eps");
@@ -29,4 +29,10 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
     let logits = settings.number_if(LOGITS)?.filter(|factor| settings.is_hub() || *factor != 0.0);
     let rotated = Some(shape.windowed_layers());
     Ok(Shape { norms: Norms::Shared, rotated, logit_scale: logits.unwrap_or(1.0), ..shape })
+}
+
+/// The keys of GGUF files that not all architectures have.
+pub fn add_keys(shape: &Shape, _: &Settings, keys: &mut Keys) -> Result<()> {
+    keys.number(LOGITS, shape.logit_scale);
+    Ok(())
 }

@@ -3,9 +3,11 @@
 use super::names::{self, ExpertNames};
 use crate::decoder::keys::{EPS, EXPERTS_USED, EXPERT_FFN, FFN, HEAD, HEADS, KV_HEADS, VALUE_HEAD};
 use crate::decoder::rope::{self, Rope};
-use crate::decoder::shape::{ExpertGroups, GroupScores, KeyHeads, Latent, Routing, Scores, Shape, Shared, Temperature};
+use crate::decoder::shape::{
+    ExpertGroups, FfnKind, GroupScores, KeyHeads, Latent, Routing, Scores, Shape, Shared, Temperature,
+};
 use crate::norm::NormKind;
-use crate::settings::{Key, Settings};
+use crate::settings::{Key, Keys, Settings};
 use crate::weights::HubNames;
 use crate::{Error, Result};
 use serde_json::{json, Value as Json};
@@ -21,6 +23,7 @@ const OTHER_HEAD: Key = Key("", "qk_head_dim");
 const INTERLEAVED: Key = Key("", "rope_interleave");
 /// The factor of YaRN's logarithm; a tenth of it in GGUF.
 const LOGARITHM: Key = Key("rope.scaling.yarn_log_multiplier", "rope_scaling.mscale_all_dim");
+const MAGNITUDE: Key = Key("rope.scaling.attn_factor", "");
 const TEMPERATURE: Key = Key("attention.temperature_scale", "");
 const TEMPERATURE_TOKENS: Key = Key("attention.temperature_length", "");
 const TRAINED: Key = Key("rope.scaling.original_context_length", "");
@@ -235,4 +238,48 @@ fn part(part: &str) -> Option<&'static str> {
         "ffn_down_shexp" => "mlp.shared_experts.down_proj",
         _ => return None,
     })
+}
+
+/// The keys of GGUF files that not all architectures have: those of files with matrices for keys and for values.
+pub fn add_keys(shape: &Shape, _: &Settings, keys: &mut Keys) -> Result<()> {
+    if let Some(latent) = shape.latent {
+        keys.count(RANK, latent.rank);
+        if let Some(rank) = latent.query_rank {
+            keys.count(QUERY_RANK, rank);
+        }
+        keys.count(ROTATED, latent.rotated);
+        keys.count(KV_HEADS, 1);
+        keys.count(HEAD, latent.rank + latent.rotated);
+        keys.count(VALUE_HEAD, latent.rank);
+        keys.count(KEY, latent.plain + latent.rotated);
+        keys.count(VALUE, latent.value);
+        add_logarithm(shape, latent, keys);
+    }
+    let Some(experts) = &shape.experts else { return Ok(()) };
+    let dense = shape.blocks.iter().take_while(|blocks| blocks.ffn == FfnKind::Dense).count();
+    keys.count(LEADING, i64::try_from(dense).unwrap_or(0));
+    keys.count(EXPERT_FFN, experts.ffn);
+    keys.number(SCALE, experts.routing.scale);
+    keys.count(SCORES, if experts.routing.scores == Scores::Sigmoid { 2 } else { 1 });
+    if let Some(shared) = experts.shared {
+        keys.remove(SHARED_FFN);
+        keys.count(SHARED, shared.ffn / experts.ffn.max(1));
+    }
+    if let Some(groups) = experts.routing.groups {
+        keys.count(GROUPS, groups.count);
+        keys.count(GROUPS_USED, groups.used);
+    }
+    Ok(())
+}
+
+/// The factor of YaRN's logarithm, from the factor of products that follows from it.
+fn add_logarithm(shape: &Shape, latent: Latent, keys: &mut Keys) {
+    let Some(stretch) = shape.rope.stretch().filter(|stretch| *stretch > 1.0) else { return };
+    let magnitude = (shape.attention_scale * ((latent.plain + latent.rotated) as f64).sqrt()).sqrt();
+    let factor = (magnitude - 1.0) / (0.1 * stretch.ln());
+    if factor > 1e-9 {
+        keys.number(LOGARITHM, factor / 10.0);
+        // Files with this key have rotated values as they are.
+        keys.remove(MAGNITUDE);
+    }
 }

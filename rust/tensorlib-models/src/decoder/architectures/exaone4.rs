@@ -1,10 +1,10 @@
 //! EXAONE 4: norms of the blocks' results alone, and of queries and keys. Models with windows have layers without one,
 //! which do not rotate.
 
-use crate::decoder::keys::{KV_HEADS, WINDOW};
+use crate::decoder::keys::{KV_HEADS, WINDOW, WINDOW_PATTERN};
 use crate::decoder::rope::Rope;
 use crate::decoder::shape::{HeadNorms, Norms, Shape};
-use crate::settings::{Key, Settings};
+use crate::settings::{Key, Keys, Settings};
 use crate::Result;
 
 /// A text as "LLLG", with an L for each layer with a window, or a number n if every n-th layer has none.
@@ -37,4 +37,12 @@ fn pattern(settings: &Settings) -> Result<Vec<bool>> {
     found.ok_or_else(|| {
         settings.refuse(PATTERN, format!("is {value}: a whole number, or a text of the letters L and G, is valid"))
     })
+}
+
+/// The keys of GGUF files that not all architectures have.
+pub fn add_keys(shape: &Shape, _: &Settings, keys: &mut Keys) -> Result<()> {
+    if shape.window.is_some() {
+        keys.flags(WINDOW_PATTERN, &shape.windowed_layers());
+    }
+    Ok(())
 }

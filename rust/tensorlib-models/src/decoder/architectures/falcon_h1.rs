@@ -1,14 +1,14 @@
 //! Falcon H1: attention and states side by side, and factors of most products, which GGUF files have in their matrices.
 
 use super::{mamba, names};
-use crate::decoder::keys::{CONTEXT, KV_HEADS, WIDTH};
+use crate::decoder::keys::{ATTENTION_SCALE, CONTEXT, KV_HEADS, WIDTH};
 use crate::decoder::rope::{self, Rope};
 use crate::decoder::shape::{Recurrence, Shape};
-use crate::settings::{Key, Settings};
+use crate::settings::{Key, Keys, Settings};
 use crate::weights::{HubName, HubNames};
 use crate::{Error, Result};
 
-const KEYS: &mamba::Keys = &mamba::Keys {
+const KEYS: &mamba::StateKeys = &mamba::StateKeys {
     heads: Key("ssm.time_step_rank", "mamba_n_heads"),
     head: Key("", "mamba_d_head"),
     state: Key("ssm.state_size", "mamba_d_state"),
@@ -114,4 +114,54 @@ fn part(part: &str) -> Option<&'static str> {
         "ssm_out" => "mamba.out_proj",
         _ => return None,
     })
+}
+
+/// The keys of GGUF files that not all architectures have. Factors are in the matrices there.
+pub fn add_keys(_: &Shape, _: &Settings, keys: &mut Keys) -> Result<()> {
+    keys.remove(ATTENTION_SCALE);
+    Ok(())
+}
+
+/// A model whose matrices have all factors of products.
+pub fn with_factors_in_matrices(shape: &Shape) -> Shape {
+    let mut made = shape.clone();
+    made.attention_scale = 1.0 / (shape.keys.key as f64).sqrt();
+    (made.attention_factors, made.ffn_factors) = ([1.0; 2], [1.0; 2]);
+    (made.embedding_scale, made.logit_scale) = (1.0, 1.0);
+    if let Some(Recurrence::Mamba(mamba)) = &mut made.recurrence {
+        (mamba.input_scale, mamba.output_scale, mamba.factors) = (1.0, 1.0, None);
+    }
+    made
+}
+
+/// The factors of the rows of a matrix that stand for those of products, if there are any: one for all rows, or one for
+/// each. `part`: the name in a layer, or the whole name of a tensor outside of layers.
+pub fn row_factors(shape: &Shape, part: &str) -> Vec<f32> {
+    let [attention_in, attention_out] = shape.attention_factors;
+    let of_keys = shape.attention_scale * (shape.keys.key as f64).sqrt();
+    let mamba = match &shape.recurrence {
+        Some(Recurrence::Mamba(mamba)) => Some(mamba),
+        _ => None,
+    };
+    let factor = match part {
+        "token_embd.weight" => shape.embedding_scale,
+        "output.weight" => shape.logit_scale,
+        "attn_q.weight" | "attn_v.weight" => attention_in,
+        "attn_k.weight" => attention_in * of_keys,
+        "attn_output.weight" => attention_out,
+        "ffn_gate.weight" => shape.ffn_factors[0],
+        "ffn_down.weight" => shape.ffn_factors[1],
+        "ssm_out.weight" => mamba.map_or(1.0, |mamba| mamba.output_scale),
+        "ssm_in.weight" => {
+            let Some(mamba) = mamba else { return Vec::new() };
+            let all = mamba.spread(&mamba.factors.unwrap_or([1.0; 5])).into_iter();
+            return all.map(|factor| factor * mamba.input_scale as f32).collect();
+        }
+        _ => 1.0,
+    };
+    if factor == 1.0 {
+        Vec::new()
+    } else {
+        vec![factor as f32]
+    }
 }

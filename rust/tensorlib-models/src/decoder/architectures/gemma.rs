@@ -6,7 +6,7 @@ use crate::decoder::activation::Activation;
 use crate::decoder::keys::{ATTENTION_SCALE, CONTEXT, EPS, HEAD, HEADS, KV_HEADS, WINDOW};
 use crate::decoder::rope::Rope;
 use crate::decoder::shape::{HeadNorms, Norms, Shape};
-use crate::settings::{Key, Settings};
+use crate::settings::{Key, Keys, Settings};
 use crate::weights::HubNames;
 use crate::Result;
 use serde_json::Value as Json;
@@ -113,4 +113,25 @@ fn part(part: &str) -> Option<&'static str> {
         "post_ffw_norm" => "post_feedforward_layernorm",
         _ => return None,
     })
+}
+
+/// The keys of GGUF files that not all architectures have.
+pub fn add_keys(shape: &Shape, _: &Settings, keys: &mut Keys) -> Result<()> {
+    for (key, cap) in [(ATTENTION_CAP, shape.attention_softcap), (FINAL_CAP, shape.final_softcap)] {
+        if cap > 0.0 {
+            keys.number(key, cap);
+        }
+    }
+    if let Some(rope) = &shape.window_rope {
+        keys.number(LOCAL_BASE, rope.base());
+    }
+    Ok(())
+}
+
+/// All keys of Gemma 3.
+pub fn gemma3_keys(settings: &Settings) -> Result<Keys> {
+    let shape = gemma3(settings)?;
+    let mut keys = shape.keys();
+    add_keys(&shape, settings, &mut keys)?;
+    Ok(keys)
 }

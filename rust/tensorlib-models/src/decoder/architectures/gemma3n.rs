@@ -3,11 +3,11 @@
 
 use super::{gemma, gemma4};
 use crate::decoder::activation::Activation;
-use crate::decoder::keys::{CONTEXT, EPS, FFN, HEAD, HEADS, KV_HEADS, WINDOW};
+use crate::decoder::keys::{CONTEXT, EPS, FFN, HEAD, HEADS, KV_HEADS, VALUE_HEAD, WINDOW, WINDOW_PATTERN};
 use crate::decoder::rope::Rope;
 use crate::decoder::shape::{check_heads, AltUp, HeadNorms, KeyHeads, Norms, Shape};
 use crate::norm::NormKind;
-use crate::settings::{Key, Settings};
+use crate::settings::{Key, Keys, Settings};
 use crate::weights::{HubName, HubNames, Stack};
 use crate::Result;
 
@@ -41,6 +41,9 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
         return Err(settings.refuse(SHARING, format!("is {sharing}: less than the {layers} layers is valid")));
     }
     let (head, ffns) = (Shape::head(settings)?, settings.counts(FFN, layers)?);
+    if let Some(other) = settings.count_if(VALUE_HEAD)?.filter(|n| *n != head) {
+        return Err(settings.refuse(VALUE_HEAD, format!("is {other}: {head} is valid")));
+    }
     let keys = KeyHeads { count: settings.count(KV_HEADS)?, key: head, value: head };
     check_heads(settings, settings.count(HEADS)?, keys)?;
     let ffn = ffns.first().copied().unwrap_or(1);
@@ -203,4 +206,24 @@ fn part_of_layer(name: &str) -> Option<(&str, &'static str)> {
         _ => return None,
     };
     Some((layer, part))
+}
+
+/// The keys of GGUF files that not all architectures have.
+pub fn add_keys(shape: &Shape, _: &Settings, keys: &mut Keys) -> Result<()> {
+    if let Some(rope) = &shape.window_rope {
+        keys.number(LOCAL_BASE, rope.base());
+    }
+    keys.number(FINAL_CAP, shape.final_softcap);
+    keys.flags(WINDOW_PATTERN, &shape.windowed_layers());
+    keys.count(SHARING, shape.sharing_layers);
+    if let Some(inputs) = shape.layer_inputs {
+        keys.count(INPUTS, inputs);
+    }
+    if let Some(altup) = &shape.altup {
+        keys.count(STREAMS, altup.streams);
+        keys.count(ACTIVE, altup.active);
+        let cuts = altup.cuts.iter().map(|cut| cut.map_or(f32::NEG_INFINITY, |cut| cut as f32));
+        keys.set(DEVIATIONS, cuts.collect::<Vec<f32>>());
+    }
+    Ok(())
 }

@@ -5,11 +5,12 @@ use super::names::{self, ExpertNames};
 use crate::decoder::activation::Activation;
 use crate::decoder::keys::{
     ATTENTION_SCALE, CONTEXT, EPS, EXPERTS_USED, EXPERT_FFN, FFN, HEAD, HEADS, KV_HEADS, VALUE_HEAD, WINDOW,
+    WINDOW_PATTERN,
 };
 use crate::decoder::rope::Rope;
 use crate::decoder::shape::{check_heads, HeadNorms, KeyHeads, Norms, Routing, Shape};
 use crate::norm::NormKind;
-use crate::settings::{Key, Settings};
+use crate::settings::{Key, Keys, Settings};
 use crate::weights::{HubName, HubNames};
 use crate::{Error, Result};
 use serde_json::Value as Json;
@@ -274,4 +275,22 @@ fn part(part: &str) -> Option<&'static str> {
         "post_norm" => "post_per_layer_input_norm",
         _ => return None,
     })
+}
+
+/// The keys of GGUF files that not all architectures have.
+pub fn add_keys(shape: &Shape, _: &Settings, keys: &mut Keys) -> Result<()> {
+    keys.flags(WINDOW_PATTERN, &shape.windowed_layers());
+    let of_window = shape.window_keys.unwrap_or(shape.keys);
+    keys.count(WINDOW_HEAD, of_window.key);
+    keys.count(WINDOW_VALUE, of_window.value);
+    if let Some(rope) = &shape.window_rope {
+        keys.number(WINDOW_BASE, rope.base());
+        keys.count(WINDOW_DIMS, rope.turning());
+    }
+    if shape.final_softcap > 0.0 {
+        keys.number(FINAL_CAP, shape.final_softcap);
+    }
+    keys.count(SHARING, shape.sharing_layers);
+    keys.count(INPUTS, shape.layer_inputs.unwrap_or(0));
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::decoder::rope::Rope;
 use crate::decoder::shape::Shape;
-use crate::settings::{Key, Settings};
+use crate::settings::{Key, Keys, Settings};
 use crate::Result;
 
 const EMBEDDING: Key = Key("embedding_scale", "embedding_multiplier");
@@ -40,4 +40,13 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
 /// A factor. In GGUF, 0 means that there is none.
 fn factor(settings: &Settings, key: Key) -> Result<Option<f64>> {
     Ok(settings.number_if(key)?.filter(|factor| settings.is_hub() || *factor != 0.0))
+}
+
+/// The keys of GGUF files that not all architectures have.
+pub fn add_keys(shape: &Shape, _: &Settings, keys: &mut Keys) -> Result<()> {
+    keys.number(ATTENTION, shape.attention_scale);
+    keys.number(EMBEDDING, shape.embedding_scale);
+    keys.number(RESIDUAL, shape.residual_scale);
+    keys.number(LOGITS, 1.0 / shape.logit_scale);
+    Ok(())
 }

@@ -3,9 +3,9 @@
 use super::names::{self, ExpertNames};
 use crate::decoder::keys::{CONTEXT, EXPERT_FFN, FFN, HEADS, KV_HEADS, LAYER_TYPES, TIED, VALUE_HEAD};
 use crate::decoder::rope::{self, Rope};
-use crate::decoder::shape::{check_heads, taps, HeadNorms, KeyHeads, Recurrence, Routing, Scores, Shape};
+use crate::decoder::shape::{check_heads, taps, FfnKind, HeadNorms, KeyHeads, Recurrence, Routing, Scores, Shape};
 use crate::norm::NormKind;
-use crate::settings::{Key, Settings};
+use crate::settings::{Key, Keys, Settings};
 use crate::weights::{HubName, HubNames};
 use crate::{Error, Result};
 
@@ -182,4 +182,14 @@ fn part(part: &str) -> Option<&'static str> {
         "ffn_down" => "feed_forward.w2",
         _ => return None,
     })
+}
+
+/// The keys of GGUF files that not all architectures have.
+pub fn add_keys(shape: &Shape, _: &Settings, keys: &mut Keys) -> Result<()> {
+    let Some(experts) = &shape.experts else { return Ok(()) };
+    let dense = shape.blocks.iter().take_while(|blocks| blocks.ffn == FfnKind::Dense).count();
+    keys.count(LEADING, i64::try_from(dense).unwrap_or(0));
+    keys.count(SCORES, if experts.routing.scores == Scores::Sigmoid { 2 } else { 1 });
+    keys.number(SCALE, experts.routing.scale);
+    Ok(())
 }

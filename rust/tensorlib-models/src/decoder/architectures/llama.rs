@@ -5,7 +5,7 @@ use crate::decoder::activation::Activation;
 use crate::decoder::keys::{ACTIVATION, HEAD, KV_HEADS, WINDOW};
 use crate::decoder::rope::{self, Rope};
 use crate::decoder::shape::{Routing, Shape, Temperature};
-use crate::settings::{Key, Settings};
+use crate::settings::{Key, Keys, Settings};
 use crate::weights::HubNames;
 use crate::{Error, Result};
 use serde_json::json;
@@ -14,6 +14,8 @@ const EXPERTS: Key = Key("expert_count", "num_local_experts");
 const EXPERT_FFN: Key = Key("expert_feed_forward_length", "");
 const TEXT_KIND: Key = Key("", "text_config.model_type");
 const TEMPERATURE: Key = Key("attention.temperature_scale", "rope_scaling.llama_4_scaling_beta");
+const MAGNITUDE: Key = Key("rope.scaling.attn_factor", "");
+const LOGARITHM: Key = Key("rope.scaling.yarn_log_multiplier", "");
 const TRAINED: Key = Key("rope.scaling.original_context_length", "rope_scaling.original_max_position_embeddings");
 
 /// Reads the settings. GGUF files reorder queries and keys so that rotated pairs are neighbours.
@@ -90,4 +92,21 @@ const MIXTRAL: ExpertNames = ExpertNames {
 
 pub fn hub_names() -> HubNames {
     names::with_experts(|_| None, &MIXTRAL)
+}
+
+/// The keys of GGUF files that not all architectures have.
+pub fn add_keys(shape: &Shape, settings: &Settings, keys: &mut Keys) -> Result<()> {
+    if shape.activation == Activation::Relu {
+        keys.set(ACTIVATION, "relu");
+    }
+    if let Some(temperature) = shape.temperature {
+        keys.number(TEMPERATURE, temperature.growth);
+        keys.count(TRAINED, temperature.tokens);
+    }
+    if matches!(settings.architecture(), "mistral3" | "ministral3") && shape.rope.keeps_magnitude() {
+        // Two factors of the logarithm cancel each other, and files of this architecture state one of them.
+        keys.number(LOGARITHM, 1.0);
+        keys.remove(MAGNITUDE);
+    }
+    Ok(())
 }

@@ -7,7 +7,7 @@ use crate::decoder::keys::{EPS, EXPERTS_USED, HEAD, HEADS, KV_HEADS, LAYER_TYPES
 use crate::decoder::rope::{self, Rope};
 use crate::decoder::shape::{check_heads, HeadNorms, KeyHeads, Routing, Scores, Shape, Shared, Temperature, Window};
 use crate::norm::NormKind;
-use crate::settings::{Key, Settings};
+use crate::settings::{Key, Keys, Settings};
 use crate::weights::HubNames;
 use crate::Result;
 use serde_json::json;
@@ -151,4 +151,18 @@ fn part(part: &str) -> Option<&'static str> {
         "ffn_down_shexp" => "feed_forward.shared_expert.down_proj",
         _ => return None,
     })
+}
+
+/// The keys of GGUF files that not all architectures have.
+pub fn add_keys(shape: &Shape, settings: &Settings, keys: &mut Keys) -> Result<()> {
+    if let Some(temperature) = shape.temperature {
+        keys.number(GROWTH, temperature.growth);
+        keys.count(GROWTH_TOKENS, temperature.tokens);
+    }
+    if let Some(experts) = &shape.experts {
+        let every = settings.count_or_none(INTERVAL)?.unwrap_or(1);
+        keys.count(INTERVAL, every);
+        keys.count(EXPERT_FFN, experts.ffn);
+    }
+    Ok(())
 }

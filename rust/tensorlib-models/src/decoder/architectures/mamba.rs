@@ -1,11 +1,11 @@
 //! Mamba 2, and what other families with such layers have in common.
 
 use super::names;
-use crate::decoder::keys::{ATTENTION_SCALE, CONTEXT, HEADS, LAYERS, WIDTH};
+use crate::decoder::keys::{ATTENTION_SCALE, CONTEXT, HEAD, HEADS, KV_HEADS, LAYERS, VALUE_HEAD, WIDTH};
 use crate::decoder::rope::Rope;
 use crate::decoder::shape::{taps, Blocks, FfnKind, KeyHeads, Mamba, Recurrence, Shape};
 use crate::norm::NormKind;
-use crate::settings::{Key, Settings};
+use crate::settings::{Key, Keys, Settings};
 use crate::weights::{HubName, HubNames};
 use crate::Result;
 
@@ -16,7 +16,7 @@ const NORMED: Key = Key("", "rms_norm");
 const VOCABULARY_MULTIPLE: Key = Key("", "pad_vocab_size_multiple");
 
 /// The names of a family's settings.
-pub struct Keys {
+pub struct StateKeys {
     pub heads: Key,
     pub head: Key,
     pub state: Key,
@@ -28,8 +28,8 @@ pub struct Keys {
     pub bias: Key,
 }
 
-impl Keys {
-    pub const USUAL: Keys = Keys {
+impl StateKeys {
+    pub const USUAL: StateKeys = StateKeys {
         heads: Key("ssm.time_step_rank", "num_heads"),
         head: Key("", "head_dim"),
         state: Key("ssm.state_size", "state_size"),
@@ -43,7 +43,7 @@ impl Keys {
 }
 
 /// The sizes of the layers' states; everything else as in Mamba 2.
-pub fn read(settings: &Settings, keys: &Keys) -> Result<Mamba> {
+pub fn read(settings: &Settings, keys: &StateKeys) -> Result<Mamba> {
     let (heads, groups) = (settings.count(keys.heads)?, settings.count_if(keys.groups)?.unwrap_or(1));
     if heads % groups != 0 {
         return Err(settings.refuse(keys.groups, format!("is {groups}: a divisor of the {heads} heads is valid")));
@@ -76,7 +76,7 @@ pub fn read(settings: &Settings, keys: &Keys) -> Result<Mamba> {
 }
 
 /// Takes over which biases a folder states.
-pub fn set_biases(settings: &Settings, keys: &Keys, shape: &mut Shape) -> Result<()> {
+pub fn set_biases(settings: &Settings, keys: &StateKeys, shape: &mut Shape) -> Result<()> {
     if settings.is_hub() {
         shape.stated.mamba_bias = Some([settings.flag_if(keys.bias)?.unwrap_or(false); 2]);
         shape.stated.convolution_bias = Some(settings.flag_if(keys.convolution_bias)?.unwrap_or(true));
@@ -86,7 +86,7 @@ pub fn set_biases(settings: &Settings, keys: &Keys, shape: &mut Shape) -> Result
 
 /// Reads the settings of Mamba 2, whose layers have a state and nothing else.
 pub fn mamba2(settings: &Settings) -> Result<Shape> {
-    const KEYS: &Keys = &Keys::USUAL;
+    const KEYS: &StateKeys = &StateKeys::USUAL;
     let settings = &settings.with_defaults(&[
         (KEYS.heads, 128.into()),
         (KEYS.head, 64.into()),
@@ -172,4 +172,15 @@ fn candidates(name: &str, other: fn(&str) -> Option<&'static str>) -> Vec<String
             None => vec![name.into()],
         },
     }
+}
+
+/// The keys of GGUF files that not all architectures have.
+pub fn add_keys(_: &Shape, _: &Settings, keys: &mut Keys) -> Result<()> {
+    // There is neither attention nor a feed-forward block.
+    keys.count(HEADS, 0);
+    keys.count(FFN, 0);
+    for key in [KV_HEADS, HEAD, VALUE_HEAD] {
+        keys.remove(key);
+    }
+    Ok(())
 }

@@ -6,16 +6,16 @@ use crate::decoder::keys::{CONTEXT, FFN, HEAD, HEADS, KV_HEADS, VALUE_HEAD};
 use crate::decoder::rope::Rope;
 use crate::decoder::shape::{check_heads, Blocks, FfnKind, KeyHeads, Recurrence, Shape};
 use crate::norm::NormKind;
-use crate::settings::{Key, Settings};
+use crate::settings::{Key, Keys, Settings};
 use crate::weights::HubNames;
 use crate::{Error, Result};
 
-const KEYS: &mamba::Keys = &mamba::Keys {
+const KEYS: &mamba::StateKeys = &mamba::StateKeys {
     heads: Key("ssm.time_step_rank", "mamba_num_heads"),
     head: Key("", "mamba_head_dim"),
     state: Key("ssm.state_size", "ssm_state_size"),
     bias: Key("", "mamba_proj_bias"),
-    ..mamba::Keys::USUAL
+    ..mamba::StateKeys::USUAL
 };
 const EPS: Key = Key("attention.layer_norm_rms_epsilon", "layer_norm_epsilon");
 const OLD_EPS: Key = Key("", "rms_norm_eps");
@@ -155,4 +155,15 @@ pub fn hub_names() -> HubNames {
             _ => return None,
         })
     })
+}
+
+/// The keys of GGUF files that not all architectures have.
+pub fn add_keys(shape: &Shape, _: &Settings, keys: &mut Keys) -> Result<()> {
+    // Layers have a state, attention or neurons, so both numbers are lists.
+    let of = |has: fn(&Blocks) -> bool, n: i64| {
+        shape.blocks.iter().map(|blocks| if has(blocks) { n } else { 0 }).collect::<Vec<_>>()
+    };
+    keys.counts(KV_HEADS, &of(|blocks| blocks.attention, shape.keys.count));
+    keys.counts(FFN, &of(|blocks| blocks.ffn != FfnKind::None, shape.ffn));
+    Ok(())
 }

@@ -2,10 +2,10 @@
 //! a window.
 
 use super::names;
-use crate::decoder::keys::WINDOW;
+use crate::decoder::keys::{WINDOW, WINDOW_PATTERN};
 use crate::decoder::rope::Rope;
 use crate::decoder::shape::{HeadNorms, Norms, Shape};
-use crate::settings::{Key, Settings};
+use crate::settings::{Key, Keys, Settings};
 use crate::weights::HubNames;
 use crate::Result;
 
@@ -56,4 +56,10 @@ fn part(part: &str) -> Option<&'static str> {
         "post_ffw_norm" => "post_feedforward_layernorm",
         _ => return None,
     })
+}
+
+/// The keys of GGUF files that not all architectures have.
+pub fn add_keys(shape: &Shape, _: &Settings, keys: &mut Keys) -> Result<()> {
+    keys.flags(WINDOW_PATTERN, &shape.windowed_layers());
+    Ok(())
 }

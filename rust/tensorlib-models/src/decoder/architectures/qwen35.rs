@@ -6,7 +6,7 @@ use super::qwen;
 use crate::decoder::keys::{EXPERT_FFN, HEAD, LAYERS, LAYER_TYPES};
 use crate::decoder::rope::{self, Rope};
 use crate::decoder::shape::{flags_of_layers, taps, Delta, HeadNorms, Recurrence, Shape, Shared};
-use crate::settings::{Key, Settings};
+use crate::settings::{Key, Keys, Settings};
 use crate::weights::HubNames;
 use crate::{Error, Result};
 
@@ -171,4 +171,21 @@ fn part(part: &str) -> Option<&'static str> {
         "ffn_gate_inp_shexp" => "mlp.shared_expert_gate",
         _ => return None,
     })
+}
+
+/// The keys of GGUF files that not all architectures have.
+pub fn add_keys(shape: &Shape, settings: &Settings, keys: &mut Keys) -> Result<()> {
+    let recurrent: Vec<bool> = shape.blocks.iter().map(|blocks| blocks.recurrence).collect();
+    let every = settings.count_if(INTERVAL)?.unwrap_or(4);
+    if recurrent.iter().zip(1..).all(|(recurrent, number)| *recurrent == (number % every != 0)) {
+        keys.count(INTERVAL, every);
+    } else {
+        keys.flags(RECURRENT, &recurrent);
+    }
+    // A fourth kind of position has no pairs.
+    let pairs = shape.rope.turning() / 2;
+    let usual = [(pairs + 2) / 3, (pairs + 1) / 3, pairs / 3].map(|n| n as f64).to_vec();
+    let said = rope::with_older_names(settings, 1e4)?.numbers_if(SECTIONS)?.unwrap_or(usual);
+    keys.set(SECTIONS, said.into_iter().chain([0.0; 4]).take(4).map(|n| n as i32).collect::<Vec<_>>());
+    Ok(())
 }

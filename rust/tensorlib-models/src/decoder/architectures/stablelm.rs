@@ -6,7 +6,7 @@ use crate::decoder::keys::{ATTENTION_BIAS, KV_HEADS};
 use crate::decoder::rope::{self, Rope};
 use crate::decoder::shape::{HeadNorms, Norms, Shape};
 use crate::norm::NormKind;
-use crate::settings::{Key, Settings};
+use crate::settings::{Key, Keys, Settings};
 use crate::weights::{HubName, HubNames, Stack};
 use crate::Result;
 
@@ -51,4 +51,10 @@ pub fn hub_names() -> HubNames {
         let of = Box::new(move |i| names::behind_prefixes(&format!("{folder}.{i}.{end}")));
         HubName::Stack(Stack { of, fused: Vec::new(), half: None, transposed: false })
     })
+}
+
+/// The keys of GGUF files that not all architectures have.
+pub fn add_keys(shape: &Shape, _: &Settings, keys: &mut Keys) -> Result<()> {
+    keys.flag(PARALLEL, shape.norms == Norms::Shared);
+    Ok(())
 }

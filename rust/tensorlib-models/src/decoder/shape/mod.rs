@@ -8,6 +8,7 @@ mod recurrence;
 mod stated;
 mod temperature;
 mod windows;
+mod written;
 
 pub use altup::AltUp;
 pub use experts::{ExpertGroups, Experts, GroupScores, Routing, Scores, Shared};

@@ -2,10 +2,10 @@
 //! after it.
 
 use super::names;
-use crate::decoder::{gemma3, DecoderShape};
+use crate::decoder::{gemma3, gemma3_keys, DecoderShape};
 use crate::encoder::shape::{Activation, GateRows, Norms, Positions, QueryNorms, Shape, Windows};
 use crate::norm::NormKind;
-use crate::settings::{Key, Settings};
+use crate::settings::{Key, Keys, Settings};
 use crate::weights::HubNames;
 use crate::{Error, Result};
 use tensorlib::GluOp;
@@ -109,4 +109,10 @@ fn name(layer: Option<&str>, part: &str) -> Option<String> {
         _ => return None,
     };
     Some(format!("layers.{layer}.{part}"))
+}
+
+/// The keys of GGUF files: those of the language model that it was made from.
+pub fn add_keys(_: &Shape, settings: &Settings, keys: &mut Keys) -> Result<()> {
+    keys.extend(gemma3_keys(settings)?);
+    Ok(())
 }

@@ -14,7 +14,7 @@ mod nomic;
 mod t5;
 
 use super::shape::Shape;
-use crate::architecture::{self, Architecture, Known};
+use crate::architecture::{self, Architecture, Known, Written};
 use crate::settings::{
     Settings, CLIP_CONFIG, DEBERTA_CONFIG, DISTILBERT_CONFIG, ELECTRA_CONFIG, ENCODER_CONFIG, ENCODER_GGUF,
     GEMMA_CONFIG, GTE_CONFIG, HEAD_CONFIG, JINA_CONFIG, MODERNBERT_CONFIG, NOMIC_CONFIG, T5_CONFIG, T5_GGUF,
@@ -22,37 +22,69 @@ use crate::settings::{
 use crate::weights::HubNames;
 use crate::Result;
 
-const ALL: [Architecture<Shape>; 13] = [
-    Architecture { names: &["bert"], shape: bert::shape, hub_names: bert::hub_names },
+static ALL: [Architecture<Shape>; 13] = [
+    Architecture { names: &["bert"], shape: bert::shape, hub_names: bert::hub_names, written: Written::plain("bert") },
     Architecture {
         names: &["roberta", "xlm-roberta", "camembert"],
         shape: bert::roberta_shape,
         hub_names: bert::roberta_hub_names,
+        written: Written::plain("bert"),
     },
-    Architecture { names: &["electra"], shape: bert::electra_shape, hub_names: bert::roberta_hub_names },
-    Architecture { names: &["distilbert"], shape: distilbert::shape, hub_names: distilbert::hub_names },
-    Architecture { names: &["modernbert", "modern-bert"], shape: modernbert::shape, hub_names: modernbert::hub_names },
-    Architecture { names: &["gemma-embedding", "gemma3_text"], shape: gemma::shape, hub_names: gemma::hub_names },
-    Architecture { names: &["jina-bert-v2"], shape: jina::shape, hub_names: jina::hub_names },
-    Architecture { names: &["new", "gte"], shape: gte::shape, hub_names: gte::hub_names },
+    Architecture { names: &["electra"], shape: bert::electra_shape, hub_names: bert::roberta_hub_names, written: None },
+    Architecture {
+        names: &["distilbert"],
+        shape: distilbert::shape,
+        hub_names: distilbert::hub_names,
+        written: Written::plain("bert"),
+    },
+    Architecture {
+        names: &["modernbert", "modern-bert"],
+        shape: modernbert::shape,
+        hub_names: modernbert::hub_names,
+        written: Written::with("modern-bert", modernbert::add_keys),
+    },
+    Architecture {
+        names: &["gemma-embedding", "gemma3_text"],
+        shape: gemma::shape,
+        hub_names: gemma::hub_names,
+        written: Written::with("gemma-embedding", gemma::add_keys),
+    },
+    Architecture {
+        names: &["jina-bert-v2"],
+        shape: jina::shape,
+        hub_names: jina::hub_names,
+        written: Written::plain("jina-bert-v2"),
+    },
+    Architecture { names: &["new", "gte"], shape: gte::shape, hub_names: gte::hub_names, written: None },
     Architecture {
         names: &["clip", "clip_text_model", "siglip", "siglip_text_model"],
         shape: clip::shape,
         hub_names: clip::hub_names,
+        written: None,
     },
-    Architecture { names: &["deberta-v2"], shape: deberta::shape, hub_names: deberta::hub_names },
-    Architecture { names: &["t5", "t5encoder", "mt5"], shape: t5::shape, hub_names: t5::hub_names },
-    Architecture { names: &["mpnet"], shape: mpnet::shape, hub_names: mpnet::hub_names },
+    Architecture { names: &["deberta-v2"], shape: deberta::shape, hub_names: deberta::hub_names, written: None },
+    Architecture {
+        names: &["t5", "t5encoder", "mt5"],
+        shape: t5::shape,
+        hub_names: t5::hub_names,
+        written: Written::with("t5encoder", t5::add_keys),
+    },
+    Architecture { names: &["mpnet"], shape: mpnet::shape, hub_names: mpnet::hub_names, written: None },
     Architecture {
         names: &["nomic-bert", "nomic-bert-moe", "nomic_bert"],
         shape: nomic::shape,
         hub_names: nomic::hub_names,
+        written: Written::with("nomic-bert", nomic::add_keys),
     },
 ];
 
 /// Encoders whose folders call themselves BERT.
-const JINA: [Architecture<Shape>; 1] =
-    [Architecture { names: &["bert"], shape: jina::shape, hub_names: jina::hub_names }];
+static JINA: [Architecture<Shape>; 1] = [Architecture {
+    names: &["bert"],
+    shape: jina::shape,
+    hub_names: jina::hub_names,
+    written: Written::plain("jina-bert-v2"),
+}];
 
 /// The names of all encoders.
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -84,4 +116,15 @@ pub fn read(settings: &Settings) -> Result<(Shape, HubNames)> {
     };
     let all: &[Architecture<Shape>] = if jina::is_jina(settings)? { &JINA } else { &ALL };
     architecture::read(all, "encoder", settings, &Known { config, gguf: &[&ENCODER_GGUF, &T5_GGUF] })
+}
+
+/// The GGUF form of the encoder that a folder's settings describe.
+pub fn written(settings: &Settings) -> Result<&'static Written<Shape>> {
+    let all: &'static [Architecture<Shape>] = if jina::is_jina(settings)? { &JINA } else { &ALL };
+    architecture::written(all, settings)
+}
+
+/// [`read`] without a look at the settings that nothing reads.
+pub fn shape(settings: &Settings) -> Result<Shape> {
+    architecture::shape(&ALL, settings)
 }

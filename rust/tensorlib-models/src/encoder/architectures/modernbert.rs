@@ -4,7 +4,7 @@ use super::names;
 use crate::encoder::shape::{
     Activation, Counts, GateRows, HeadActivation, HeadPooling, HeadShape, Norms, Positions, Shape, Windows, POSITIONS,
 };
-use crate::settings::{Key, Settings};
+use crate::settings::{Key, Keys, Settings};
 use crate::weights::HubNames;
 use crate::{Error, Result};
 use tensorlib::{GluOp, RopeMode, RopeOptions};
@@ -21,6 +21,7 @@ const BASES: [Key; 2] =
     [Key("", "rope_parameters.full_attention.rope_theta"), Key("", "rope_parameters.sliding_attention.rope_theta")];
 const ROPE_TYPES: [Key; 2] =
     [Key("", "rope_parameters.full_attention.rope_type"), Key("", "rope_parameters.sliding_attention.rope_type")];
+const SCALING: Key = Key("rope.scaling.type", "");
 const HEAD_ACTIVATION: Key = Key("", "classifier_activation");
 const HEAD_POOLING: Key = Key("", "classifier_pooling");
 /// 1 for the mean, 2 for the first token.
@@ -153,4 +154,25 @@ fn name(layer: Option<&str>, part: &str) -> Option<String> {
         _ => return None,
     };
     Some(format!("layers.{layer}.{part}"))
+}
+
+/// The keys of GGUF files that not all architectures have.
+pub fn add_keys(shape: &Shape, settings: &Settings, keys: &mut Keys) -> Result<()> {
+    let name = match shape.activation {
+        Activation::Gated(GluOp::GegluErf) => "gelu",
+        Activation::Gated(GluOp::Swiglu) => "silu",
+        _ => {
+            let what = "GGUF files have gelu and silu";
+            return Err(Error::unsupported(format!("{}: is another function: {what}", settings.name(ACTIVATION))));
+        }
+    };
+    keys.set(ACTIVATION, name);
+    let all = base(settings, BASES[0], BASE)?.unwrap_or(160_000.0);
+    let usual = if settings.is_null(WINDOW_BASE) { all } else { 10_000.0 };
+    keys.number(BASE, all);
+    keys.number(WINDOW_BASE, base(settings, BASES[1], WINDOW_BASE)?.unwrap_or(usual));
+    keys.count(WINDOW, settings.whole_if(WINDOW, 0)?.unwrap_or(128));
+    keys.count(EVERY, settings.count_if(EVERY)?.unwrap_or(3));
+    keys.set(SCALING, "none");
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::names;
 use crate::encoder::shape::{Activation, Counts, Experts, Positions, Shape, FFN, HEADS, LAYERS, WIDTH};
-use crate::settings::{Key, Settings};
+use crate::settings::{Key, Keys, Settings};
 use crate::weights::{HubName, HubNames};
 use crate::{Error, Result};
 use tensorlib::{GluOp, RopeMode, RopeOptions};
@@ -177,4 +177,15 @@ fn name(layer: Option<&str>, part: &str) -> Option<String> {
         _ => return None,
     };
     Some(format!("encoder.layers.{layer}.{part}"))
+}
+
+/// The keys of GGUF files that not all architectures have.
+pub fn add_keys(shape: &Shape, settings: &Settings, keys: &mut Keys) -> Result<()> {
+    if shape.experts.is_some() {
+        let what = "the model has experts, whose bias GGUF files lack: without it the vectors would be others";
+        return Err(Error::unsupported(format!("{}: {what}", settings.name(EXPERTS))));
+    }
+    keys.number(BASE, base(settings)?);
+    keys.count(DIMS, dims(settings, shape.head)?);
+    Ok(())
 }

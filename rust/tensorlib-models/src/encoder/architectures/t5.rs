@@ -4,7 +4,7 @@
 use super::names;
 use crate::encoder::shape::{Activation, Counts, Norms, Positions, Shape};
 use crate::norm::NormKind;
-use crate::settings::{Key, Settings};
+use crate::settings::{Key, Keys, Settings};
 use crate::weights::HubNames;
 use crate::{Error, Result};
 use tensorlib::GluOp;
@@ -120,4 +120,16 @@ fn name(layer: Option<&str>, part: &str) -> Option<String> {
         _ => return None,
     };
     Some(format!("encoder.block.{layer}.{part}"))
+}
+
+/// The keys of GGUF files that not all architectures have.
+pub fn add_keys(shape: &Shape, settings: &Settings, keys: &mut Keys) -> Result<()> {
+    if !matches!(shape.activation, Activation::Relu | Activation::Gated(GluOp::Geglu)) {
+        let what = "is another function: GGUF files have relu and gated-gelu";
+        return Err(Error::unsupported(format!("{}: {what}", settings.name(ACTIVATION))));
+    }
+    keys.count(HEAD, shape.head);
+    keys.count(VALUE_HEAD, shape.head);
+    keys.count(BUCKETS, KNOWN_BUCKETS);
+    Ok(())
 }

@@ -1,0 +1,92 @@
+//! `tensorlib convert`: a model's folder as a GGUF file.
+
+use crate::args::Convert;
+use crate::failure::{warn, Exit, Failure, Outcome};
+use crate::files::output::{Output, Target};
+use crate::terminal::progress::{rate, Progress};
+use crate::terminal::signals;
+use crate::terminal::text::{bytes, count};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use tensorlib::GgufWriterOptions;
+use tensorlib_models::{Conversion, ConvertedTensor};
+
+/// Runs the command.
+pub fn run(options: &Convert, out: &mut dyn Write) -> Outcome<Exit> {
+    let target = Target {
+        path: &options.output,
+        split: options.split_size.is_some(),
+        force: options.force,
+        dry_run: options.dry_run,
+    };
+    let output = Output::check(&target, &files_of(&options.folder)?)?;
+    let conversion = Conversion::open(&options.folder, options.matrices.0)?;
+    conversion.warnings().iter().for_each(warn);
+    if options.dry_run {
+        return print(&conversion, out);
+    }
+    let (parts, seconds) = write(options, &conversion, output.path())?;
+    let words = if options.quiet { String::new() } else { summary(options, &conversion, parts, seconds) };
+    output.deliver_and_say(&words, out)?;
+    Ok(Exit::Success)
+}
+
+/// The files of a folder, none of which OUT may be.
+fn files_of(folder: &Path) -> Outcome<Vec<PathBuf>> {
+    if !folder.is_dir() && !folder.is_file() {
+        let message = format!("there is no folder {}", folder.display());
+        return Err(Failure::new(Exit::Io, message).hint("look for a typing mistake, and from which folder it is seen"));
+    }
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    Ok(entries.map(|entry| entry.path()).chain([folder.to_path_buf()]).collect())
+}
+
+fn total(conversion: &Conversion) -> u64 {
+    conversion.tensors().iter().map(|tensor| tensor.nbytes).sum()
+}
+
+fn print(conversion: &Conversion, out: &mut dyn Write) -> Outcome<Exit> {
+    for tensor in conversion.tensors() {
+        writeln!(out, "{:40} {:>8}  {:?}  {}", tensor.name, tensor.to.name(), tensor.shape, bytes(tensor.nbytes))?;
+    }
+    let (n, size) = (count(conversion.tensors().len(), "tensor"), bytes(total(conversion)));
+    writeln!(out, "{}: {n}, {size}; nothing was written", conversion.architecture())?;
+    Ok(Exit::Success)
+}
+
+/// Writes the file. Returns the number of shards and the seconds.
+fn write(options: &Convert, conversion: &Conversion, path: &Path) -> Outcome<(usize, f64)> {
+    signals::catch();
+    let mut settings = GgufWriterOptions::new();
+    if let Some(size) = options.split_size {
+        settings = settings.split_size(size);
+    }
+    let mut writer = settings.create(path)?;
+    let progress = Progress::new(total(conversion), options.verbose, options.quiet);
+    let (count, mut number, mut before) = (conversion.tensors().len(), 0, 0);
+    let written = conversion.write(&mut writer, |tensor| {
+        progress.add(before);
+        progress.tensor(number, count, &described(tensor));
+        (number, before) = (number + 1, tensor.nbytes);
+        !signals::came()
+    });
+    signals::check("nothing was written")?;
+    written?;
+    progress.note("bringing it to the disk");
+    let parts = writer.finish()?;
+    Ok((parts, progress.end()))
+}
+
+fn described(tensor: &ConvertedTensor) -> String {
+    match tensor.from == tensor.to {
+        true => format!("{} {}", tensor.name, tensor.to),
+        false => format!("{} {} -> {}", tensor.name, tensor.from, tensor.to),
+    }
+}
+
+fn summary(options: &Convert, conversion: &Conversion, parts: usize, seconds: f64) -> String {
+    let (n, size) = (count(conversion.tensors().len(), "tensor"), total(conversion));
+    let parts = if parts > 1 { format!(" ({parts} parts)") } else { String::new() };
+    let (path, kind) = (options.output.display(), conversion.architecture());
+    format!("{path}{parts}: {kind}, {n}, {} ({})\n", bytes(size), rate(size, seconds))
+}
