@@ -50,6 +50,9 @@ enum Values {
     Hub { path: PathBuf, json: Json },
 }
 
+/// Architectures whose text part may have the name of another one that differs in defaults alone.
+const OTHER_TEXTS: [(&str, &str); 1] = [("mistral3", "mistral")];
+
 impl Settings {
     fn new(values: Values, architecture: String, warnings: &Warnings) -> Self {
         Settings { values, architecture, asked: Rc::default(), warnings: warnings.clone() }
@@ -101,14 +104,14 @@ impl Settings {
     }
 
     /// Whether the architecture has one of these names. If a folder also names the architecture of its text model, that
-    /// must be one of them too.
+    /// must be one of them too, or one of [`OTHER_TEXTS`].
     pub fn is_one_of(&self, names: &[&str]) -> Result<bool> {
         if !names.contains(&self.architecture()) {
             return Ok(false);
         }
         let Values::Hub { path, json } = &self.values else { return Ok(true) };
         match json.get(TEXT).and_then(|text| text.get("model_type")).and_then(Json::as_str) {
-            Some(inner) if !names.contains(&inner) => {
+            Some(inner) if !names.contains(&inner) && !OTHER_TEXTS.contains(&(self.architecture(), inner)) => {
                 let (architecture, known) = (&self.architecture, names.join(", "));
                 let what = format!("is '{inner}' in one that is '{architecture}': {known} is known");
                 Err(Error::unsupported(format!("{}: {TEXT}.model_type: {what}", path.display())))

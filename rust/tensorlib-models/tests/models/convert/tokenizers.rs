@@ -52,6 +52,7 @@ fn expect_same([ours, theirs]: &[Tokenizer; 2]) {
     }
     assert_eq!(ours.chat_template(), theirs.chat_template());
     assert_eq!((ours.bos(), ours.eos(), ours.begins()), (theirs.bos(), theirs.eos(), theirs.begins()));
+    assert_eq!(ours.suppressed(), theirs.suppressed());
 }
 
 fn special(id: usize, content: &str) -> Json {
@@ -107,7 +108,7 @@ fn byte_pairs_by_the_name_of_their_cuts() {
             "tokenizer_config.json",
             r#"{"bos_token": "<|start|>", "eos_token": "<|end|>", "chat_template": "{{ messages }}"}"#,
         ),
-        ("generation_config.json", r#"{"eos_token_id": [0, 1]}"#),
+        ("generation_config.json", r#"{"eos_token_id": [0, 1], "suppress_tokens": [5, 2]}"#),
     ];
     for (i, (expression, ignore, nfc, name)) in
         [(QWEN, false, true, "qwen2"), (LLAMA, true, false, "llama-bpe"), (LLAMA, false, false, "dbrx")]
