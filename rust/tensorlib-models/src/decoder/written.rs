@@ -63,6 +63,9 @@ pub(crate) fn plan(package: Package, backend: &Backend) -> Result<Plan> {
     if written.name == FACTORS_IN_MATRICES {
         put_factors(&mut tensors, &shape, network.is_tied())?;
     }
+    for tensor in &mut tensors {
+        tensor.name = (names.in_gguf)(&tensor.name).unwrap_or_else(|| tensor.name.clone());
+    }
     let mut seen = std::collections::HashSet::new();
     tensors.retain(|tensor| seen.insert(tensor.name.clone()));
     Ok(Plan { architecture: written.name, keys, whole, tensors, names, vocabulary: network.vocabulary })

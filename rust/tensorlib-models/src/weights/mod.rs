@@ -299,9 +299,10 @@ impl Weights {
         matches!(self.files, Files::Hub { .. })
     }
 
-    /// The name of a tensor in a GGUF file.
+    /// The name of a tensor in a GGUF file: the architecture's, unless the file has the usual one.
     fn gguf_name(&self, name: &str) -> String {
-        (self.gguf_name)(name).unwrap_or_else(|| name.to_string())
+        let has_usual = matches!(&self.files, Files::Gguf(file) if file.tensor_info(name).is_some());
+        (self.gguf_name)(name).filter(|_| !has_usual).unwrap_or_else(|| name.to_string())
     }
 
     /// The files' name of a tensor, for messages.

@@ -215,6 +215,16 @@ impl Tensors {
         made
     }
 
+    /// These tensors with a norm before the feed-forward block as llama.cpp's files of Falcon H1 name it, without an ending.
+    pub fn with_plain_names_of_norms(&self) -> Tensors {
+        let mut made = self.clone();
+        for name in self.all.keys().filter(|name| name.ends_with(".ffn_norm.weight")) {
+            let norm = made.all.remove(name).unwrap();
+            made.all.insert(name.replace(".weight", ""), norm);
+        }
+        made
+    }
+
     /// These tensors with a matrix for keys, which is transposed, and one for values of each head instead of one for both.
     pub fn with_keys_and_values_apart(&self, heads: usize, plain: usize) -> Tensors {
         let mut made = self.clone();

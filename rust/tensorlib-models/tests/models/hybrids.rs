@@ -237,6 +237,10 @@ fn settings_of_falcon_h1() {
     let path = gguf_of(&folder, &falcon, &tensors, &[]);
     assert_eq!(open(&path).warnings(), [""; 0]);
     expect_logits(&path, &spec, &tensors);
+    // llama.cpp's files name a norm without an ending.
+    let path = gguf_of(&folder, &falcon, &tensors.with_plain_names_of_norms(), &[]);
+    assert_eq!(open(&path).warnings(), [""; 0]);
+    expect_logits(&path, &spec, &tensors);
 }
 
 #[test]
@@ -262,6 +266,15 @@ fn settings_of_nemotron_h() {
             (r#""num_key_value_heads": 3"#, "num_key_value_heads: is 3: a divisor of the 4 heads is valid"),
         ],
     );
+    // The epsilon has one of two keys.
+    let nemotron = model("nemotron_h");
+    let tensors = nemotron.spec.tensors(3, DType::F32);
+    let renamed = |key: String| key.replace("layer_norm_rms_epsilon", "layer_norm_epsilon");
+    let metadata: Vec<_> = nemotron.metadata().into_iter().map(|(key, value)| (renamed(key), value)).collect();
+    let path = folder.path("epsilon.gguf");
+    tensors.write_gguf(&path, &metadata);
+    assert_eq!(open(&path).warnings(), [""; 0]);
+    expect_logits(&path, &nemotron.spec, &tensors);
     let list = |values: [i32; 6]| -> Value { values.to_vec().into() };
     expect_keys_refused(
         &folder,

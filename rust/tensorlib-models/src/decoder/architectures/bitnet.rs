@@ -16,8 +16,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
     let settings = &rope::with_older_names(&settings.with_defaults(&[(KV_HEADS, 5.into())])?, 5e5)?;
     let shape = Shape::read(settings, Rope::read(settings, Shape::head(settings)?, true)?)?;
     let activation = match settings.text_if(ACTIVATION)?.as_deref() {
-        // GGUF files that do not say it are of older models.
-        None if !settings.is_hub() => Activation::Silu,
+        None if !settings.is_hub() => unsaid(settings, &shape),
         None | Some("relu2") => Activation::ReluSquared,
         Some("silu" | "swish") => Activation::Silu,
         Some(other) => {
@@ -26,6 +25,17 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
         }
     };
     Ok(Shape { activation, inner_norms: true, ..shape })
+}
+
+/// The activation of GGUF files that do not say it, as llama.cpp's converter makes them. BitNet 2B4T alone has fewer
+/// heads of keys; all older models have silu.
+fn unsaid(settings: &Settings, shape: &Shape) -> Activation {
+    if shape.keys.count == shape.heads {
+        return Activation::Silu;
+    }
+    let what = "is missing: relu2 is taken, because of BitNet's models 2B4T alone has fewer heads of keys";
+    settings.warnings().add(format!("{}: {what}", settings.name(ACTIVATION)));
+    Activation::ReluSquared
 }
 
 /// The folder's names.

@@ -92,14 +92,20 @@ fn factors<const N: usize>(settings: &Settings, key: Key) -> Result<Option<[f64;
 /// The folder's names.
 pub fn hub_names() -> HubNames {
     let others = names::with(part, false).of;
-    HubNames::new(move |name| match name.strip_prefix("blk.").and_then(|rest| rest.split_once('.')) {
+    let of = move |name: &str| match name.strip_prefix("blk.").and_then(|rest| rest.split_once('.')) {
         _ if name == "output_norm.weight" => HubName::One(names::behind_prefixes("final_layernorm.weight")),
         Some((layer, part)) => match mamba::number(part) {
             Some(number) => names::in_layer(layer, &format!("mamba.{number}")),
             None => others(name),
         },
         None => others(name),
-    })
+    };
+    HubNames { in_gguf, ..HubNames::new(of) }
+}
+
+/// llama.cpp's files name this norm without an ending.
+fn in_gguf(name: &str) -> Option<String> {
+    name.strip_suffix(".ffn_norm.weight").map(|layer| format!("{layer}.ffn_norm"))
 }
 
 fn part(part: &str) -> Option<&'static str> {

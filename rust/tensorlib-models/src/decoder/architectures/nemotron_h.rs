@@ -18,6 +18,8 @@ const KEYS: &mamba::StateKeys = &mamba::StateKeys {
     ..mamba::StateKeys::USUAL
 };
 const EPS: Key = Key("attention.layer_norm_rms_epsilon", "layer_norm_epsilon");
+/// The key that llama.cpp's converter writes for newer folders, which its readers demand.
+const GGUF_EPS: Key = Key("attention.layer_norm_epsilon", "layer_norm_epsilon");
 const OLD_EPS: Key = Key("", "rms_norm_eps");
 const OLD_HEAD: Key = Key("", "attention_head_dim");
 const OLD_BIAS: Key = Key("", "use_bias");
@@ -63,7 +65,10 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
     let keys = KeyHeads { count, key: head, value: settings.count_if(VALUE_HEAD)?.unwrap_or(head) };
     check_heads(settings, settings.count(HEADS)?, keys)?;
     let rope = Rope::plain(1e4, head / 2 * 2, true);
-    let mut shape = Shape::with(settings, rope, keys, ffn, (NormKind::RootMeanSquare, EPS))?;
+    let has_own = settings.is_hub() || settings.number_if(EPS)?.is_some();
+    settings.value_if(GGUF_EPS)?;
+    let eps = if has_own { EPS } else { GGUF_EPS };
+    let mut shape = Shape::with(settings, rope, keys, ffn, (NormKind::RootMeanSquare, eps))?;
     mamba::set_biases(settings, KEYS, &mut shape)?;
     if settings.flag_if(OLD_BIAS)? == Some(true) {
         shape.stated.mamba_bias = Some([true; 2]);
@@ -164,6 +169,7 @@ pub fn add_keys(shape: &Shape, _: &Settings, keys: &mut Keys) -> Result<()> {
         shape.blocks.iter().map(|blocks| if has(blocks) { n } else { 0 }).collect::<Vec<_>>()
     };
     keys.counts(KV_HEADS, &of(|blocks| blocks.attention, shape.keys.count));
+    keys.number(GGUF_EPS, shape.eps);
     keys.counts(FFN, &of(|blocks| blocks.ffn != FfnKind::None, shape.ffn));
     Ok(())
 }
