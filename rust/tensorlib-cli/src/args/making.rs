@@ -2,13 +2,41 @@
 
 use super::{DeviceArgs, Hub};
 use crate::commands::quantize::recipe::Recipe;
+use crate::files::output::Target;
 use crate::files::pattern::Keep;
 use crate::files::types::is_storage;
 use crate::terminal::text::parse_size;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tensorlib::DType;
+
+/// How tensors are written to OUT.
+#[derive(Args)]
+pub struct Writing {
+    /// Show the type and size of each tensor in OUT; write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Split OUT into shards of at most this size, such as 4G
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub split_size: Option<u64>,
+    /// Replace OUT if it exists; if OUT is a symbolic link, replace its target
+    #[arg(long)]
+    pub force: bool,
+    /// Print a line per tensor to standard error
+    #[arg(long, short)]
+    pub verbose: bool,
+    /// Print neither progress bar nor summary
+    #[arg(long, short, conflicts_with = "verbose")]
+    pub quiet: bool,
+}
+
+impl Writing {
+    /// The destination OUT.
+    pub fn target<'a>(&self, path: &'a Path) -> Target<'a> {
+        Target { path, split: self.split_size.is_some(), force: self.force, dry_run: self.dry_run }
+    }
+}
 
 /// `convert`
 #[derive(Args)]
@@ -25,21 +53,8 @@ pub struct Convert {
     /// vectors are f32
     #[arg(long = "type", short = 't', value_name = "TYPE", default_value = "auto", ignore_case = true, value_parser = matrix_types())]
     pub matrices: Matrices,
-    /// Show the type and size of each tensor in OUT; write nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Split OUT into shards of at most this size, such as 4G
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
-    pub split_size: Option<u64>,
-    /// Replace OUT if it exists; if OUT is a symbolic link, replace its target
-    #[arg(long)]
-    pub force: bool,
-    /// Print a line per tensor to standard error
-    #[arg(long, short)]
-    pub verbose: bool,
-    /// Print neither progress bar nor summary
-    #[arg(long, short, conflicts_with = "verbose")]
-    pub quiet: bool,
+    #[command(flatten)]
+    pub writing: Writing,
 }
 
 /// The type of matrices; `None` for those of the folder.
@@ -91,24 +106,11 @@ pub struct Quantize {
     /// Threads to compute with [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
     pub threads: Option<u16>,
-    /// Show the type and size of each tensor in OUT; write nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Split OUT into shards of at most this size, such as 4G
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
-    pub split_size: Option<u64>,
-    /// Replace OUT if it exists; if OUT is a symbolic link, replace its target
-    #[arg(long)]
-    pub force: bool,
+    #[command(flatten)]
+    pub writing: Writing,
     /// general.architecture of OUT if IN has none
     #[arg(long, value_name = "NAME", default_value = "unknown", value_parser = NonEmptyStringValueParser::new())]
     pub arch: String,
-    /// Print a line per tensor to standard error
-    #[arg(long, short)]
-    pub verbose: bool,
-    /// Print neither progress bar nor summary
-    #[arg(long, short, conflicts_with = "verbose")]
-    pub quiet: bool,
 }
 
 impl Quantize {

@@ -2,7 +2,7 @@
 
 use crate::args::Convert;
 use crate::failure::{warn, Exit, Failure, Outcome};
-use crate::files::output::{Output, Target};
+use crate::files::output::Output;
 use crate::terminal::progress::{rate, Progress};
 use crate::terminal::signals;
 use crate::terminal::text::{bytes, count};
@@ -13,20 +13,14 @@ use tensorlib_models::{Conversion, ConvertedTensor};
 
 /// Runs the command.
 pub fn run(options: &Convert, out: &mut dyn Write) -> Outcome<Exit> {
-    let target = Target {
-        path: &options.output,
-        split: options.split_size.is_some(),
-        force: options.force,
-        dry_run: options.dry_run,
-    };
-    let output = Output::check(&target, &files_of(&options.folder)?)?;
+    let output = Output::check(&options.writing.target(&options.output), &files_of(&options.folder)?)?;
     let conversion = Conversion::open(&options.folder, options.matrices.0)?;
     conversion.warnings().iter().for_each(warn);
-    if options.dry_run {
+    if options.writing.dry_run {
         return print(&conversion, out);
     }
     let (parts, seconds) = write(options, &conversion, output.path())?;
-    let words = if options.quiet { String::new() } else { summary(options, &conversion, parts, seconds) };
+    let words = if options.writing.quiet { String::new() } else { summary(options, &conversion, parts, seconds) };
     output.deliver_and_say(&words, out)?;
     Ok(Exit::Success)
 }
@@ -58,11 +52,11 @@ fn print(conversion: &Conversion, out: &mut dyn Write) -> Outcome<Exit> {
 fn write(options: &Convert, conversion: &Conversion, path: &Path) -> Outcome<(usize, f64)> {
     signals::catch();
     let mut settings = GgufWriterOptions::new();
-    if let Some(size) = options.split_size {
+    if let Some(size) = options.writing.split_size {
         settings = settings.split_size(size);
     }
     let mut writer = settings.create(path)?;
-    let progress = Progress::new(total(conversion), options.verbose, options.quiet);
+    let progress = Progress::new(total(conversion), options.writing.verbose, options.writing.quiet);
     let (count, mut number, mut before) = (conversion.tensors().len(), 0, 0);
     let written = conversion.write(&mut writer, |tensor| {
         progress.add(before);

@@ -15,7 +15,7 @@ mod target;
 use crate::args::Quantize;
 use crate::failure::{Exit, Outcome};
 use crate::files::open;
-use crate::files::output::{Output, Target};
+use crate::files::output::Output;
 use crate::terminal::progress::Progress;
 use crate::terminal::signals;
 use choice::choose;
@@ -33,13 +33,7 @@ use tensorlib_models::files::{Entry, Source};
 /// Runs the command.
 pub fn run(options: &Quantize, out: &mut dyn Write) -> Outcome<Exit> {
     let source = open::source(&options.input)?;
-    let target = Target {
-        path: &options.output,
-        split: options.split_size.is_some(),
-        force: options.force,
-        dry_run: options.dry_run,
-    };
-    let output = Output::check(&target, &source.paths(&options.input))?;
+    let output = Output::check(&options.writing.target(&options.output), &source.paths(&options.input))?;
     let mut choice = choose(source.entries(), &options.skip, &options.keep)?;
     let taken = std::mem::take(&mut choice.taken);
     let importance = options.importance.as_deref().map_or_else(|| Ok(Importance::none()), Importance::read)?;
@@ -55,14 +49,14 @@ pub fn run(options: &Quantize, out: &mut dyn Write) -> Outcome<Exit> {
     if let Some(path) = &options.importance {
         importance.check(path, &steps)?;
     }
-    if options.dry_run {
+    if options.writing.dry_run {
         out.write_all(&table)?;
         print_plan(&steps, &choice.left_out, out)?;
         return Ok(Exit::Success);
     }
     let (parts, seconds) = write(options, recipe, &source, &steps, (&importance, &backend), output.path())?;
     let mut words = String::new();
-    if !options.quiet {
+    if !options.writing.quiet {
         words = String::from_utf8_lossy(&table).into_owned();
         words += &summary(options, recipe, &steps, &choice.left_out, (parts, seconds));
     }
@@ -88,7 +82,7 @@ fn by_size(
         requantize: options.allow_requantize,
         threads: backend.n_threads(),
         alignment: alignment(source),
-        quiet: options.quiet,
+        quiet: options.writing.quiet,
     };
     let keys = metadata::most(&options.arch, source);
     let chosen = target::choose(&target, source, entries, importance, keys)?;
@@ -115,7 +109,7 @@ fn write(
 ) -> Outcome<(usize, f64)> {
     signals::catch();
     let mut settings = GgufWriterOptions::new().alignment(u32::try_from(alignment(source)).unwrap_or(0));
-    if let Some(size) = options.split_size {
+    if let Some(size) = options.writing.split_size {
         settings = settings.split_size(size);
     }
     let mut writer = settings.create(path)?;
@@ -123,7 +117,8 @@ fn write(
     for step in steps {
         writer.declare(&step.entry.name, step.to, &step.entry.shape)?;
     }
-    let progress = Progress::new(steps.iter().map(|s| s.entry.nbytes).sum(), options.verbose, options.quiet);
+    let progress =
+        Progress::new(steps.iter().map(|s| s.entry.nbytes).sum(), options.writing.verbose, options.writing.quiet);
     pipeline::run(&Job { source, steps, importance, backend, progress: &progress }, &mut writer)?;
     progress.note("bringing it to the disk");
     let parts = writer.finish()?;

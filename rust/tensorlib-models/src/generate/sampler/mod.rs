@@ -267,7 +267,7 @@ impl Sampler {
             None => Logits::allowed(std::mem::take(&mut self.buffer), logits, |_| true),
         };
         if !self.suppressed.is_empty() {
-            left.retain(|candidate| self.suppressed.binary_search(&candidate.token).is_err());
+            left.retain(|candidate| !self.is_suppressed(candidate.token));
         }
         for (i, processor) in self.processors.iter_mut().enumerate() {
             processor.apply(&self.tokens, &mut left)?;

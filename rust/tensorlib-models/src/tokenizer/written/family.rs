@@ -144,14 +144,7 @@ fn charsmap(steps: &Json) -> Option<&str> {
 
 /// The pairs of a model as texts with a space between the two.
 fn merges(model: &Json) -> Result<Vec<String>> {
-    let wrong = || Error::format("model.merges: pairs of texts are expected");
-    let list = model["merges"].as_array().ok_or_else(wrong)?;
-    let pair = |pair: &Json| match (pair.as_str(), pair[0].as_str(), pair[1].as_str()) {
-        (Some(text), ..) => Ok(text.to_string()),
-        (_, Some(left), Some(right)) => Ok(format!("{left} {right}")),
-        _ => Err(wrong()),
-    };
-    list.iter().map(pair).collect()
+    Ok(pairs(model)?.into_iter().map(|(left, right)| format!("{left} {right}")).collect())
 }
 
 /// The pairs of a model, in their order.
