@@ -416,6 +416,9 @@ pub struct Generate {
     /// Instructions to the model before the conversation; implies --chat
     #[arg(long, value_name = "TEXT")]
     pub system: Option<String>,
+    /// Variables of the model's template, such as {"enable_thinking": false}; implies --chat
+    #[arg(long, value_name = "JSON", value_parser = parse_variables)]
+    pub chat_template_kwargs: Option<serde_json::Map<String, serde_json::Value>>,
     /// Parse control tokens that are written out in PROMPT, the conversation or --system, instead of taking them as
     /// text
     #[arg(long)]
@@ -660,6 +663,10 @@ fn parse_pooling(text: &str) -> Result<Pooling, String> {
 fn parse_tested(text: &str) -> Result<Tested, String> {
     let found = Tested::ALL.into_iter().find(|tested| tested.name() == text);
     found.ok_or_else(|| "gate, hidden and positive are valid".into())
+}
+
+fn parse_variables(text: &str) -> Result<serde_json::Map<String, serde_json::Value>, String> {
+    serde_json::from_str(text).map_err(|e| format!("the text of a JSON object is valid: {e}"))
 }
 
 fn parse_limit(text: &str) -> Result<f64, String> {

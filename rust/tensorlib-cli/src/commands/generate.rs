@@ -1,7 +1,7 @@
 //! `tensorlib generate`: continues a text, or converses.
 
 use crate::args::{Generate, Speculate};
-use crate::commands::prompts;
+use crate::commands::{chat, prompts};
 use crate::failure::{warn, Exit, Failure, Outcome};
 use crate::model::{self, say};
 use crate::terminal::input::Lines;
@@ -53,10 +53,10 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
         say_draft_memory(options, speculation.as_ref());
         return Ok(exit);
     };
-    let tokens = if options.chat || options.system.is_some() {
-        let mut turns = system(options);
+    let tokens = if chat::is_chat(options) {
+        let mut turns = chat::system(options);
         turns.push(Message::user(prompt));
-        Chat::new(decoder.tokenizer())?.encode(decoder.tokenizer(), &turns, options.special)?
+        chat::tokens(&Chat::new(decoder.tokenizer())?, decoder.tokenizer(), &turns, options)?
     } else {
         decoder.tokenizer().encode_prompt(&prompt, options.special)?
     };
@@ -90,11 +90,6 @@ fn speculation(options: &Generate, decoder: &Decoder) -> Outcome<Option<Speculat
     let draft = model::draft(path, decoder, options.ctx.unwrap_or(0) as usize)?.session(options.cache)?;
     let speculation = Speculation::with_draft(&defaults, decoder, draft);
     Ok(Some(speculation.map_err(|e| Failure::from(e).about(path.display()))?))
-}
-
-/// The instructions to the model, if there are any.
-pub fn system(options: &Generate) -> Vec<Message> {
-    options.system.iter().map(Message::system).collect()
 }
 
 /// Saves the session, if a file was named.
@@ -184,7 +179,7 @@ fn converse(
     let decoder = session.decoder().clone();
     let tokenizer = decoder.tokenizer();
     let chat = Chat::new(tokenizer).map_err(|e| Failure::from(e).hint("say a PROMPT that it is to continue"))?;
-    let mut turns = system(options);
+    let mut turns = chat::system(options);
     let lines = Lines::new()?;
     loop {
         if io::stdin().is_terminal() {
@@ -199,7 +194,7 @@ fn converse(
             continue;
         }
         turns.push(Message::user(line));
-        let tokens = chat.encode(tokenizer, &turns, options.special)?;
+        let tokens = chat::tokens(&chat, tokenizer, &turns, options)?;
         let answer = answer(options, (session, speculation.as_deref_mut()), sampler, &tokens, out)?;
         report(&answer, 0, options.json, out)?;
         turns.push(Message::assistant(answer.text));

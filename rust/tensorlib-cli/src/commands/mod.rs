@@ -2,6 +2,7 @@
 
 pub mod activity;
 pub mod bench;
+pub mod chat;
 pub mod classify;
 pub mod compare;
 pub mod convert;

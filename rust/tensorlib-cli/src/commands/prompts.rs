@@ -1,6 +1,7 @@
 //! `tensorlib generate --prompts FILE`: generates the texts of many prompts together, as JSON lines.
 
 use crate::args::Generate;
+use crate::commands::chat;
 use crate::failure::{warn, Exit, Failure, Outcome};
 use crate::model::{self, say};
 use crate::terminal::progress::texts_bar;
@@ -142,15 +143,15 @@ fn line(index: usize, id: Option<Json>, rest: Json) -> Json {
 
 /// The tokens of a prompt, or of a conversation in the model's template.
 fn tokens_of(decoder: &Decoder, options: &Generate, input: &Input) -> Outcome<Vec<u32>> {
-    let (tokenizer, mut turns) = (decoder.tokenizer(), super::generate::system(options));
+    let (tokenizer, mut turns) = (decoder.tokenizer(), chat::system(options));
     match input {
-        Input::Text(text) if options.chat || options.system.is_some() => {
+        Input::Text(text) if chat::is_chat(options) => {
             turns.push(Message::user(text));
         }
         Input::Text(text) => return Ok(tokenizer.encode_prompt(text, options.special)?),
         Input::Messages(messages) => turns.extend(messages.iter().cloned()),
     }
-    Ok(Chat::new(tokenizer)?.encode(tokenizer, &turns, options.special)?)
+    chat::tokens(&Chat::new(tokenizer)?, tokenizer, &turns, options)
 }
 
 /// Reads a file of requests.

@@ -450,6 +450,16 @@ fn conversations_go_by_the_models_template() {
     let plain = tool(&["generate", &path, "system. be kind! user. hello! bot", "-n", "8", "--temp", "0"]);
     let told = tool(&["generate", &path, "hello", "--system", "be kind", "-n", "8", "--temp", "0"]);
     assert_eq!((told.code, &told.out), (Some(0), &plain.out));
+    // Variables of the template.
+    let named = decoder(&folder, &[("tokenizer.chat_template", format!("{template}{{{{ mood }}}}").into())]);
+    let plain = tool(&["generate", &named, "user. hello! botsad", "-n", "8", "--temp", "0"]);
+    let with =
+        |json: &str| tool(&["generate", &named, "hello", "--chat-template-kwargs", json, "-n", "8", "--temp", "0"]);
+    let sad = with("{\"mood\": \"sad\"}");
+    assert_eq!((sad.code, &sad.out), (Some(0), &plain.out));
+    with("{\"moo\": 1}").expect(1, &["--chat-template-kwargs: the model's template has no variable \"moo\""]);
+    with("{\"messages\": 1}").expect(1, &["variable messages is set already"]);
+    with("[1]").expect(2, &["--chat-template-kwargs", "the text of a JSON object is valid"]);
     // Line by line; the second answer continues after the first.
     let talk = tool_with(&["generate", &path, "-n", "4", "--temp", "0"], b"hello\n\nyes\n");
     assert_eq!((talk.code, talk.out.lines().count()), (Some(0), 2), "{talk:?}");

@@ -147,6 +147,7 @@ const END_NAMES: &[&str] = &[
     "<|END_OF_TURN_TOKEN|>",
     "<end_of_turn>",
     "<turn|>",
+    "<|tool_response>",
     "<end_of_utterance>",
     "<|endofturn|>",
     "<\u{ff5c}end\u{2581}of\u{2581}sentence\u{ff5c}>",
@@ -171,6 +172,13 @@ pub(super) fn ends(vocabulary: &Vocabulary, named: impl IntoIterator<Item = u32>
         if let Some(id) = control("<|end|>") {
             ends.remove(&id);
         }
+    }
+    // Gemma has a token for HTML's </s>.
+    if ["<turn|>", "<end_of_turn>"].into_iter().any(|name| cut_out(name).is_some()) {
+        let html = vocabulary.id("</s>").filter(|id| vocabulary.kind(*id) != Kind::Control);
+        html.into_iter().for_each(|id| {
+            ends.remove(&id);
+        });
     }
     ends.extend(named.into_iter().filter(|id| (*id as usize) < vocabulary.len()));
     ends

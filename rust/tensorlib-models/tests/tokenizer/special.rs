@@ -92,6 +92,17 @@ fn a_message_of_gpt_oss_is_not_the_end() {
 }
 
 #[test]
+fn html_of_gemma_is_not_the_end() {
+    let marks = [("<eos>", CONTROL), ("<turn|>", CONTROL), ("<|tool_response>", CONTROL), ("</s>", USER_DEFINED)];
+    assert_eq!(ends(&with_marks(&marks).without("eos_token_id")), [256, 257, 258]);
+    let older = [("<eos>", CONTROL), ("<end_of_turn>", CONTROL), ("</s>", USER_DEFINED)];
+    assert_eq!(ends(&with_marks(&older).without("eos_token_id")), [256, 257]);
+    // What the file names is one, and so it is in other vocabularies.
+    assert_eq!(ends(&with_marks(&older).with("eos_token_id", 258u32)), [256, 257, 258]);
+    assert_eq!(ends(&with_marks(&[("<s>", CONTROL), ("</s>", USER_DEFINED)]).without("eos_token_id")), [257]);
+}
+
+#[test]
 fn what_the_file_says_beside() {
     let file = with_marks(MARKS).with("padding_token_id", 0u32).with("tokenizer.chat_template", "{{ messages }}");
     let tokenizer = file.read().unwrap();

@@ -5,12 +5,17 @@ use std::path::Path;
 use super::{c, cpp, examples, go, rust, zig};
 use crate::suite::Run;
 
-/// The cases in the five languages, then the digits in the five, then the encoder. The C and C++ programs are those of
-/// `build`; the others use `prefix`, to which that build was installed.
+/// The tests of C++ and C, then the cases in the other languages, the digits in all five, and the encoder. The C and C++
+/// programs are those of `build`; the others use `prefix`, to which that build was installed.
 pub fn all_languages(run: &mut Run, build: &Path, prefix: &Path, device: &str) -> Result<(), String> {
+    c_and_cpp(run, build, &[("TENSORLIB_DEVICE", device)])?;
+    other_languages(run, build, prefix, device)
+}
+
+/// [`all_languages`] after the tests of C++ and C.
+pub fn other_languages(run: &mut Run, build: &Path, prefix: &Path, device: &str) -> Result<(), String> {
     let envs = [("TENSORLIB_DEVICE", device)];
     let ws = run.ws;
-    c_and_cpp(run, build, &envs)?;
     let system = ["--features", "system"];
     let cargo = rust::against(ws, prefix)?;
     rust::cases(run, cargo.clone(), &system, &envs)?;

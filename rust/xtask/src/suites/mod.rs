@@ -69,12 +69,13 @@ pub const ALL: &[Suite] = &[
     suite("zig", "tests, cases, encoder and training on each ISA, digits", zig::run),
     suite("install", "find_package and pkg-config programs against an installed prefix", install::run),
     suite("package", "the packaged crates in an empty project, offline", package::run),
-    suite(
+    suite("simt", "the CUDA backend on a simulated GPU, in C++ and C", simt::run),
+    deep("simt-languages", "the simulated GPU in all languages, joined with the CPU, and packed", simt::languages),
+    deep(
         "sanitize",
         "AddressSanitizer and UBSan under the C suite and the operations' vectors, on the best ISA; random calls for a minute",
         sanitize::run,
     ),
-    suite("simt", "the CUDA backend on a simulated GPU, in all languages", simt::run),
     deep("portable", "the C++ and C suites without processor- or system-specific code", portable::run),
     deep("cuda", "the CUDA build for sm_90: no spills, no driver needed, and this machine's GPUs if any", cuda::run),
     deep(

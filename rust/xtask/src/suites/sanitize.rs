@@ -1,6 +1,7 @@
-//! Programs built with AddressSanitizer and UBSan. For every change: the C suite, the operations' vectors and random calls, on
-//! this machine's best ISA. With `--deep`: the C++ and C suites on each ISA and on the simulated GPU. Instrumented, the tests in
-//! C++ take ten minutes to compile on two cores, and those of the simulated GPU ten more.
+//! Programs built with AddressSanitizer and UBSan, in two suites of `--deep`. `sanitize` is short: the C suite, the
+//! operations' vectors and random calls, on this machine's best ISA; run it after a change of the engine. `sanitize-all`
+//! has the C++ and C suites on each ISA and on the simulated GPU. Instrumented, the tests in C++ take ten minutes to
+//! compile on two cores, and those of the simulated GPU ten more.
 
 use std::path::Path;
 
@@ -31,7 +32,7 @@ const RANDOM_CALLS: &str = "random_calls_test";
 /// Every operation with every attribute.
 const VECTORS: &str = "op_vectors_test";
 
-/// Whether a target is built for every change.
+/// Whether the short suite needs a target.
 fn is_quick(target: &str) -> bool {
     target.starts_with("tl_c_") || ["tensorlib", RANDOM_CALLS, VECTORS].contains(&target)
 }
@@ -46,7 +47,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     random_calls(run, &build, best, 60)
 }
 
-/// `--deep`.
+/// `sanitize-all`.
 pub fn all(run: &mut Run) -> Result<(), String> {
     let build = builds::all_address_sanitized(run)?;
     let isas = isas::all(run)?;

@@ -1,5 +1,6 @@
-//! The CUDA backend on the simulated GPU of tests/simt: its own tests, then all languages on `cuda:0`. Needs no GPU and
-//! no nvcc. The suite `sanitize-all` (`--deep`) repeats the C and C++ part.
+//! The CUDA backend on the simulated GPU of tests/simt. For every change: the simulator's own tests, and the C++ and C
+//! programs, which run every kernel. With `--deep`: all languages on `cuda:0`, joined devices, and the package of `cargo
+//! xtask gpu`; `sanitize-all` repeats the C++ and C part. Needs no GPU and no nvcc.
 
 use std::path::Path;
 
@@ -15,8 +16,14 @@ pub const DEVICE: &str = "cuda:0";
 pub fn run(run: &mut Run) -> Result<(), String> {
     let build = builds::simt(run)?;
     simulator(run, &build, &[])?;
+    devices::c_and_cpp(run, &build, &[("TENSORLIB_DEVICE", DEVICE)])
+}
+
+/// `--deep`.
+pub fn languages(run: &mut Run) -> Result<(), String> {
+    let build = builds::simt(run)?;
     let prefix = builds::installed(run, "prefix-simt", &build)?;
-    devices::all_languages(run, &build, &prefix, DEVICE)?;
+    devices::other_languages(run, &build, &prefix, DEVICE)?;
     devices::joined_cases(run, &build, &prefix, &format!("cpu+{DEVICE}"))?;
     package(run, &build, &prefix)
 }

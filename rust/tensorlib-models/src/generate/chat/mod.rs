@@ -3,6 +3,7 @@
 pub(crate) mod guarded;
 mod message;
 
+use super::channels::{CHANNEL, CHANNEL_END};
 use super::reasoning::Reasoning;
 use super::template::Template;
 use super::tools::{ToolFormat, Tools};
@@ -143,7 +144,11 @@ impl Chat {
 
     /// Where the answer to a prompt has reasoning.
     fn reasoning(&self, prompt: &str) -> Reasoning {
-        match self.source.contains("</think>") {
+        let has = |mark: &str| self.source.contains(mark);
+        if has(CHANNEL) && has(CHANNEL_END) {
+            return Reasoning::Channel;
+        }
+        match has("</think>") {
             true if prompt.trim_end().ends_with("<think>") => Reasoning::Open,
             true => Reasoning::Tagged,
             false => Reasoning::None,

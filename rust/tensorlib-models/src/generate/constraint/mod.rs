@@ -3,6 +3,8 @@
 #[cfg(not(feature = "grammar"))]
 mod disabled;
 #[cfg(feature = "grammar")]
+mod gemma;
+#[cfg(feature = "grammar")]
 mod lark;
 #[cfg(feature = "grammar")]
 mod matcher;

@@ -1,8 +1,8 @@
 //! Grammars of answers with tool calls.
 
-use super::{schema, xml, Constraint};
+use super::{gemma, schema, xml, Constraint};
 use crate::generate::reasoning::Reasoning;
-use crate::generate::tools::parser::{harmony, text, xml as xml_text};
+use crate::generate::tools::parser::{gemma as gemma_text, harmony, text, xml as xml_text};
 use crate::generate::tools::{CallOptions, Tool, ToolChoice, ToolFormat, Tools};
 use crate::tokenizer::Tokenizer;
 use crate::{Error, ErrorKind, Result};
@@ -137,10 +137,13 @@ impl Grammar<'_> {
     ) -> Result<String> {
         self.rules += TEXT;
         for (i, (tool, schema)) in tools.iter().zip(parameters).enumerate() {
-            if format == ToolFormat::QwenXml {
-                self.rules += &xml::arguments(i, schema).map_err(|e| of(tool, &e))?;
-            } else {
-                self.rule(&format!("args_{i}"), &format!("%json {schema}"));
+            match format {
+                ToolFormat::QwenXml => self.rules += &xml::arguments(i, schema).map_err(|e| of(tool, &e))?,
+                ToolFormat::Gemma4 => {
+                    let quote = self.control(gemma_text::QUOTE);
+                    self.rules += &gemma::arguments(i, schema, quote.as_deref()).map_err(|e| of(tool, &e))?;
+                }
+                _ => self.rule(&format!("args_{i}"), &format!("%json {schema}")),
             }
         }
         let is_auto = options.choice == ToolChoice::Auto;
@@ -151,7 +154,7 @@ impl Grammar<'_> {
         let (calls, first) = self.several(format, options.parallel);
         let body = match is_auto {
             false => first,
-            true => self.text_or(format, &calls, options.reasoning == Reasoning::Tagged),
+            true => self.text_or(format, &calls, options.reasoning),
         };
         self.rule("body", &body);
         Ok(self.with_reasoning(options.reasoning, is_auto))
@@ -160,7 +163,8 @@ impl Grammar<'_> {
     /// The rule `call`: a call after its marker.
     fn calls(&mut self, format: ToolFormat, tools: &[&Tool], is_auto: bool) {
         let arguments = if format == ToolFormat::Llama3 { "parameters" } else { "arguments" };
-        let end = self.marker(text::TOOL_CALL_END);
+        let is_gemma = format == ToolFormat::Gemma4;
+        let end = self.marker(if is_gemma { gemma_text::CALL_END } else { text::TOOL_CALL_END });
         let calls = tools.iter().enumerate().map(|(i, tool)| {
             let (name, json) = (tool.name(), format!("{{\"name\": \"{}\", \"{arguments}\": ", tool.name()));
             match format {
@@ -170,6 +174,9 @@ impl Grammar<'_> {
                 ToolFormat::QwenXml => {
                     let begin = literal(&format!("\n{}{name}>\n", xml_text::FUNCTION));
                     format!("{begin} args_{i} {} {end}", literal(&format!("{}\n", xml_text::FUNCTION_END)))
+                }
+                ToolFormat::Gemma4 => {
+                    format!("{} args_{i} {end}", literal(&format!("{}{name}", gemma_text::BEFORE_NAME)))
                 }
                 // Spaces may follow reasoning, or be the beginning of text.
                 ToolFormat::Llama3 if is_auto => format!(r#"/\s{{0,2}}{}/ args_{i} "}}""#, pattern(&json)),
@@ -195,6 +202,11 @@ impl Grammar<'_> {
                 let tag = self.control(text::PYTHON_TAG).map_or(String::new(), |tag| format!("{tag}?"));
                 (format!("{tag} call"), format!("{tag} call"))
             }
+            ToolFormat::Gemma4 => {
+                let marker = self.marker(gemma_text::CALL);
+                let calls = more("", &marker);
+                (calls.clone(), format!("{marker} {calls}"))
+            }
             _ => {
                 let marker = self.marker(text::TOOL_CALL);
                 let calls = more("\"\\n\"", &marker);
@@ -204,19 +216,23 @@ impl Grammar<'_> {
     }
 
     /// Text, or calls after text. `calls` are those after the marker.
-    fn text_or(&mut self, format: ToolFormat, calls: &str, may_think: bool) -> String {
+    fn text_or(&mut self, format: ToolFormat, calls: &str, reasoning: Reasoning) -> String {
         if format == ToolFormat::Llama3 {
             // What the parser would read as a call.
             self.rule("PLAIN", r#"/(?s:.*)/ & ~/\s*\{\s*"name"\s*:(?s:.*)/"#);
             return format!("PLAIN | {calls}");
         }
-        let marker = if format == ToolFormat::Mistral { text::TOOL_CALLS } else { text::TOOL_CALL };
+        let marker = match format {
+            ToolFormat::Mistral => text::TOOL_CALLS,
+            ToolFormat::Gemma4 => gemma_text::CALL,
+            _ => text::TOOL_CALL,
+        };
         match self.control(marker) {
             Some(marker) => format!("TEXT | TEXT {marker} {calls}"),
             None => {
                 // A marker within reasoning is none.
-                let think = pattern(text::THINK);
-                let but = if may_think { format!(r" & ~/\s*{think}(?s:.*)/") } else { String::new() };
+                let think = pattern(reasoning.marks()[0]);
+                let but = if reasoning.may_begin() { format!(r" & ~/\s*{think}(?s:.*)/") } else { String::new() };
                 self.rule("BEFORE_CALL", &format!("/(?s:.*){}/{but}", pattern(marker)));
                 self.rule("before_call[lazy]", "BEFORE_CALL");
                 format!("TEXT | before_call {calls}")
@@ -226,28 +242,34 @@ impl Grammar<'_> {
 
     /// The rule `body`, with reasoning before it.
     fn with_reasoning(&mut self, reasoning: Reasoning, is_auto: bool) -> String {
-        let (begin, end) = (self.control(text::THINK), self.control(text::THINK_END));
-        let to_end = format!("(?s:.*){}", pattern(text::THINK_END));
+        let marks = reasoning.marks();
+        let [begin, end] = marks.map(|mark| self.control(mark));
+        let to_end = format!("(?s:.*){}", pattern(marks[1]));
         match &end {
             Some(end) => self.rule("thought", &format!("TEXT {end}")),
             None => self.rule("thought[lazy]", &format!("/{to_end}/")),
         }
         // Reasoning that does not end.
-        let mut endless = String::new();
-        match (begin, end) {
-            (None, None) => self.rule("tagged[lazy]", &format!(r"/\s*{}{to_end}/", pattern(text::THINK))),
+        let mut endless = None;
+        match (&begin, end) {
+            (None, None) => self.rule("tagged[lazy]", &format!(r"/\s*{}{to_end}/", pattern(marks[0]))),
             (begin, _) => {
-                let begin = begin.unwrap_or_else(|| literal(text::THINK));
+                let begin = begin.clone().unwrap_or_else(|| literal(marks[0]));
                 self.rule("tagged", &format!("{begin} thought"));
-                endless = format!(" | {begin} TEXT");
+                endless = Some(format!("{begin} TEXT"));
             }
         }
+        let or_endless = |before: &str| endless.map_or(String::new(), |endless| format!(" | {before} {endless}"));
         // Free text may begin with spaces anyway.
         let space = r"/\n{1,2}/?";
         match reasoning {
             Reasoning::None => "body".into(),
-            Reasoning::Tagged if is_auto => format!("tagged? body{endless}"),
-            Reasoning::Tagged => format!("(tagged {space})? body"),
+            // Within text only a control token is a mark.
+            Reasoning::Channel if is_auto && begin.is_some() => {
+                format!("(TEXT tagged)* (body{})", or_endless("TEXT"))
+            }
+            Reasoning::Tagged | Reasoning::Channel if is_auto => format!("tagged? body{}", or_endless("")),
+            Reasoning::Tagged | Reasoning::Channel => format!("(tagged {space})? body"),
             Reasoning::Open if is_auto => "TEXT | thought body".into(),
             Reasoning::Open => format!("thought {space} body"),
         }

@@ -1,7 +1,12 @@
 //! The tokens that may be drawn, with their logits.
 
+use super::draw::{sum, FEW};
 use super::exponential::exp;
+use super::highest::highest;
 use std::cmp::Ordering;
+
+/// From this many candidates for each one to select, looking at the best of a block first is faster.
+const BLOCK: usize = 64;
 
 /// A token that may be drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,23 +45,37 @@ fn likelier(a: &Candidate, b: &Candidate) -> Ordering {
     b.logit.total_cmp(&a.logit).then(a.token.cmp(&b.token))
 }
 
+/// A token with its logit. Adding 0 turns -0 into 0, which is equal but comes first in the total order.
+fn candidate((token, logit): (usize, &f32)) -> Candidate {
+    Candidate { token: token as u32, logit: if logit.is_nan() { f64::NEG_INFINITY } else { f64::from(*logit) + 0.0 } }
+}
+
+/// The highest logit; -infinity without candidates.
+fn most(candidates: &[Candidate]) -> f64 {
+    highest(candidates, f64::NEG_INFINITY, |c| c.logit)
+}
+
 impl Logits {
     /// A candidate for each logit. NaN is less than everything else.
     pub fn new(logits: &[f32]) -> Self {
-        Self::allowed(Vec::new(), logits, |_| true)
+        Self::in_memory(Vec::new(), logits)
     }
 
-    /// As [`Logits::new`], with the tokens that may be drawn alone, in memory of other candidates.
+    /// As [`Logits::new`], in memory of other candidates.
+    pub(super) fn in_memory(mut candidates: Vec<Candidate>, logits: &[f32]) -> Self {
+        candidates.clear();
+        candidates.extend(logits.iter().enumerate().map(candidate));
+        Logits { candidates, order: Order::Token, most: None }
+    }
+
+    /// As [`Logits::in_memory`], with the tokens that may be drawn alone.
     pub(crate) fn allowed(
         mut candidates: Vec<Candidate>,
         logits: &[f32],
         mut is_allowed: impl FnMut(u32) -> bool,
     ) -> Self {
-        // The sum turns -0 into 0, which is equal but comes first in the total order.
-        let number = |logit: f32| if logit.is_nan() { f64::NEG_INFINITY } else { f64::from(logit) + 0.0 };
-        let all = logits.iter().enumerate().map(|(id, x)| Candidate { token: id as u32, logit: number(*x) });
         candidates.clear();
-        candidates.extend(all.filter(|c| is_allowed(c.token)));
+        candidates.extend(logits.iter().enumerate().map(candidate).filter(|c| is_allowed(c.token)));
         Logits { candidates, order: Order::Token, most: None }
     }
 
@@ -148,16 +167,31 @@ impl Logits {
     pub(super) fn select(&mut self, n: usize) {
         if n < self.candidates.len() {
             if self.order != Order::Logit {
-                self.candidates.select_nth_unstable_by(n, likelier);
+                self.remove_unlikely(n);
+                if n < self.candidates.len() {
+                    self.candidates.select_nth_unstable_by(n, likelier);
+                }
                 self.order = Order::Unknown;
             }
             self.candidates.truncate(n);
         }
     }
 
+    /// Removes most of a large vocabulary, but none of the n most likely tokens. At least n candidates are as likely as
+    /// the n-th of the blocks' best ones.
+    fn remove_unlikely(&mut self, n: usize) {
+        if n == 0 || n >= self.candidates.len() / (4 * BLOCK) {
+            return;
+        }
+        let mut best: Vec<f64> = self.candidates.chunks(BLOCK).map(most).collect();
+        let (_, least, _) = best.select_nth_unstable_by(n - 1, |a, b| b.total_cmp(a));
+        let least = *least;
+        self.candidates.retain(|c| c.logit >= least);
+    }
+
     /// Sorts as many of the most likely tokens as have this share of all probabilities, and removes the others.
     pub(super) fn keep_share(&mut self, share: f64) {
-        let (most, total) = (self.most(), self.weights().sum::<f64>());
+        let (most, total) = (self.most(), self.total());
         let weight = |c: &Candidate| (c.logit - most).exp() / total;
         let mut n = 64;
         while n < self.candidates.len() && self.order != Order::Logit {
@@ -189,7 +223,9 @@ impl Logits {
 
     /// Removes tokens with a logit of -infinity.
     pub(super) fn remove_impossible(&mut self) {
-        if self.candidates.iter().any(|c| c.logit == f64::NEG_INFINITY) {
+        // A count, because a search that can end early is not made of vector instructions.
+        let impossible = self.candidates.iter().filter(|c| c.logit == f64::NEG_INFINITY).count();
+        if impossible > 0 {
             self.candidates.retain(|c| c.logit > f64::NEG_INFINITY);
         }
     }
@@ -200,20 +236,32 @@ impl Logits {
         self.candidates.drain(..n);
     }
 
-    /// Subtracts the highest logit from all, and divides the differences.
+    /// Subtracts the highest logit from all, and divides the differences. A temperature of 1 changes no probability, so
+    /// logits stay as they are.
     pub(super) fn scale(&mut self, temperature: f64) {
         let most = self.most();
+        if temperature == 1.0 {
+            self.most = Some(most);
+            return;
+        }
         self.candidates.iter_mut().for_each(|c| c.logit = (c.logit - most) / temperature);
         self.most = Some(0.0);
     }
 
-    /// The highest logit.
-    fn most(&self) -> f64 {
+    /// The highest logit; -infinity without candidates.
+    pub(super) fn most(&self) -> f64 {
         match (self.order, self.most) {
             (_, Some(most)) => most,
-            (Order::Logit, _) => self.candidates.first().map_or(0.0, |c| c.logit),
-            _ => self.candidates.iter().map(|c| c.logit).fold(f64::NEG_INFINITY, f64::max),
+            (Order::Logit, _) => self.candidates.first().map_or(f64::NEG_INFINITY, |c| c.logit),
+            _ => most(&self.candidates),
         }
+    }
+
+    /// Finds the highest logit, and keeps it until logits change.
+    pub(super) fn find_most(&mut self) -> f64 {
+        let most = self.most();
+        self.most = Some(most);
+        most
     }
 
     /// The probabilities of the candidates, divided by the highest one.
@@ -222,10 +270,31 @@ impl Logits {
         self.candidates.iter().map(move |c| (c.logit - most).exp())
     }
 
-    /// As [`Logits::weights`], in single precision: drawing from many tokens needs no more.
-    pub(super) fn weights_roughly(&self) -> impl Iterator<Item = f64> + '_ {
+    /// Adds the numbers of [`Logits::weights`] to a list, in single precision: many tokens need no more.
+    pub(super) fn rough_weights(&self, weights: &mut Vec<f64>) {
+        const PART: usize = 32;
         let most = self.most();
-        self.candidates.iter().map(move |c| f64::from(exp((c.logit - most) as f32)))
+        weights.reserve(self.candidates.len());
+        // Blocks of a constant size become vector instructions.
+        let parts = self.candidates.chunks_exact(PART);
+        let rest = parts.remainder();
+        for part in parts {
+            let mut differences = [0.0f32; PART];
+            differences.iter_mut().zip(part).for_each(|(x, c)| *x = (c.logit - most) as f32);
+            differences.iter_mut().for_each(|x| *x = exp(*x));
+            weights.extend(differences.map(f64::from));
+        }
+        weights.extend(rest.iter().map(|c| f64::from(exp((c.logit - most) as f32))));
+    }
+
+    /// The sum of all weights.
+    fn total(&self) -> f64 {
+        if self.len() <= FEW {
+            return self.weights().sum();
+        }
+        let mut weights = Vec::new();
+        self.rough_weights(&mut weights);
+        sum(&weights)
     }
 
     /// The probabilities of the candidates.

@@ -1,8 +1,10 @@
 //! The choice of the next token.
 
 mod bias;
+mod draw;
 mod dry;
 mod exponential;
+mod highest;
 mod logits;
 mod logprobs;
 mod min_p;
@@ -20,7 +22,9 @@ mod xtc;
 use super::constraint::Constraint;
 use crate::tokenizer::Tokenizer;
 use crate::{Error, Result};
+use draw::{Draw, FEW};
 use dry::Dry;
+use highest::highest;
 use mirostat::Mirostat;
 use std::fmt;
 
@@ -29,9 +33,6 @@ pub use logprobs::Logprobs;
 pub use options::SamplerOptions;
 pub use processor::LogitsProcessor;
 pub(crate) use random::Random;
-
-/// Up to this many tokens are sorted whatever the options say.
-const FEW: usize = 4096;
 
 /// Draws tokens. What is set takes effect in this order:
 ///
@@ -60,7 +61,7 @@ pub struct Sampler {
     mirostat: Option<Mirostat>,
     /// Memory for the candidates and their weights, so that a large vocabulary does not take it for each token.
     buffer: Vec<Candidate>,
-    weights: Vec<f64>,
+    draw: Draw,
 }
 
 impl fmt::Debug for Sampler {
@@ -94,9 +95,9 @@ impl Sampler {
         options.check()?;
         let (dry, mirostat, random) = (Dry::new(&options, tokenizer)?, Mirostat::new(&options), Random(options.seed));
         let (tokens, constraint, processors) = (Vec::new(), None, Vec::new());
-        let (buffer, weights) = (Vec::new(), Vec::new());
+        let (buffer, draw) = (Vec::new(), Draw::default());
         let suppressed = tokenizer.map(|tokenizer| tokenizer.suppressed().to_vec()).unwrap_or_default();
-        Ok(Sampler { options, random, tokens, constraint, processors, suppressed, dry, mirostat, buffer, weights })
+        Ok(Sampler { options, random, tokens, constraint, processors, suppressed, dry, mirostat, buffer, draw })
     }
 
     /// Adds a change to logits, after those that were added before.
@@ -208,9 +209,16 @@ impl Sampler {
             return None;
         }
         let mut best = (0, f32::NEG_INFINITY);
-        for (token, logit) in logits.iter().enumerate() {
-            if *logit > best.1 && !self.is_suppressed(token as u32) {
-                best = (token as u32, *logit);
+        // Most blocks have nothing better, which takes no search to see.
+        for (block, logits) in logits.chunks(64).enumerate() {
+            if highest(logits, f32::NEG_INFINITY, |logit| *logit) <= best.1 {
+                continue;
+            }
+            for (i, logit) in logits.iter().enumerate() {
+                let token = (block * 64 + i) as u32;
+                if *logit > best.1 && !self.is_suppressed(token) {
+                    best = (token, *logit);
+                }
             }
         }
         (!self.is_suppressed(best.0)).then_some(best.0)
@@ -236,7 +244,7 @@ impl Sampler {
         if self.mirostat.is_none() {
             top_k::apply(&mut left, options.top_k);
         }
-        if left.most_likely().is_some_and(|first| first.logit.is_infinite()) {
+        if left.find_most().is_infinite() {
             left.select(1); // certain, or all are equally likely
             left.sort();
             return Ok(left);
@@ -264,7 +272,7 @@ impl Sampler {
     fn changed(&mut self, logits: &[f32]) -> Result<Logits> {
         let mut left = match &mut self.constraint {
             Some(constraint) => constraint.allowed(std::mem::take(&mut self.buffer), logits)?,
-            None => Logits::allowed(std::mem::take(&mut self.buffer), logits, |_| true),
+            None => Logits::in_memory(std::mem::take(&mut self.buffer), logits),
         };
         if !self.suppressed.is_empty() {
             left.retain(|candidate| !self.is_suppressed(candidate.token));
@@ -304,21 +312,9 @@ impl Sampler {
         if self.options.temperature == 0.0 || (all.len() == 1 && first.logit.is_infinite()) {
             return first.token;
         }
-        self.weights.clear();
-        if all.len() <= FEW {
-            self.weights.extend(left.weights());
-        } else {
-            self.weights.extend(left.weights_roughly());
-        }
-        let total: f64 = self.weights.iter().sum();
-        let mut rest = self.random.uniform() * total;
-        let drawn = self.weights.iter().position(|weight| {
-            rest -= weight;
-            rest < 0.0
-        });
-        let at = drawn.unwrap_or(all.len() - 1); // the remainder of rounding
+        let at = self.draw.position(left, &mut self.random);
         if let Some(mirostat) = &mut self.mirostat {
-            mirostat.drawn(self.weights[at] / total);
+            mirostat.drawn(self.draw.probability(at));
         }
         all[at].token
     }

@@ -17,6 +17,9 @@ pub enum ToolFormat {
     Harmony,
     /// Mistral 7B 0.3, Nemo: `[TOOL_CALLS][{"name": ..., "arguments": ...}, ...]`.
     Mistral,
+    /// Gemma 4: `<|tool_call>call:NAME{KEY:VALUE,...}<tool_call|>`, once or several times. Keys are bare, and strings
+    /// stand between two tokens `<|"|>`.
+    Gemma4,
 }
 
 impl ToolFormat {
@@ -32,6 +35,8 @@ impl ToolFormat {
         let has_key = |key: &str| has(&format!("\"{key}\"")) || has(&format!("\\\"{key}\\\""));
         if has("<|channel|>") && has("functions.") {
             Ok(ToolFormat::Harmony)
+        } else if has("<|tool_call>call:") && has("<tool_call|>") {
+            Ok(ToolFormat::Gemma4)
         } else if has("<tool_call>") && has("<function=") && has("<parameter=") {
             Ok(ToolFormat::QwenXml)
         } else if has("<tool_call>") && has("</tool_call>") && has_key("arguments") && !has("<arg_key>") {
@@ -43,7 +48,9 @@ impl ToolFormat {
         } else {
             Err(Error::unsupported(format!(
                 "the template's format of tool calls is unknown: known are those of {}",
-                [Self::Hermes, Self::Llama3, Self::QwenXml, Self::Harmony, Self::Mistral].map(Self::family).join("; ")
+                [Self::Hermes, Self::Llama3, Self::QwenXml, Self::Harmony, Self::Mistral, Self::Gemma4]
+                    .map(Self::family)
+                    .join("; ")
             )))
         }
     }
@@ -64,6 +71,7 @@ impl ToolFormat {
             ToolFormat::QwenXml => "Qwen 3 Coder, Qwen 3.5 and Nemotron 3",
             ToolFormat::Harmony => "gpt-oss",
             ToolFormat::Mistral => "Mistral 7B 0.3 and Nemo",
+            ToolFormat::Gemma4 => "Gemma 4",
         }
     }
 }

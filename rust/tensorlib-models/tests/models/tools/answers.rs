@@ -280,6 +280,64 @@ fn harmony() {
 }
 
 #[test]
+fn gemma4() {
+    let get = "<|tool_call>call:get{city:<|\"|>O}\"<,\nslo<|\"|>,days:2}<tool_call|>";
+    let got = "get({\"city\": \"O}\\\"<,\\nslo\", \"days\": 2})";
+    let thought = "<|channel>thought\nI call.\n<channel|>";
+    check(
+        "gemma4",
+        Reasoning::Channel,
+        &[
+            (get, ["", "", got]),
+            ("<|tool_call>call:now{}<tool_call|>", ["", "", "now({})"]),
+            ("<|tool_call>call:now{}", ["", "", "now({})"]),
+            (&format!("{get}{get}<|tool_call>call:now{{}}<tool_call|>"), ["", "", &format!("{got} {got} now({{}})")]),
+            (&format!("{thought}{get}"), ["", "I call.", got]),
+            (&format!("{thought}Hi. {thought}{get}"), ["Hi.", "I call.\nI call.", got]),
+            ("<|channel>thought\n<channel|>Yes.", ["Yes.", "", ""]),
+            ("<|channel>thought<channel|>Yes.", ["Yes.", "", ""]),
+            ("<|channel>thought\nI th", ["", "I th", ""]),
+            ("<|channel>thou", ["", "", ""]),
+            ("a <|channel>thought\nb<channel|> c", ["a c", "b", ""]),
+            // Nested values, keys between quotes, and spaces.
+            (
+                "<|tool_call> call:get{any:{a:[1,-2.5e3,true,null,<|\"|><|\"|>],b:{}},list:[]}<tool_call|>",
+                ["", "", "get({\"any\": {\"a\": [1, -2.5e3, true, null, \"\"], \"b\": {}}, \"list\": []})"],
+            ),
+            (
+                "<|tool_call>call:get{ <|\"|>a b<|\"|> : 1 ,\n days : 3 }<tool_call|> bye",
+                [" bye", "", "get({\"a b\": 1, \"days\": 3})"],
+            ),
+        ],
+    );
+    for broken in [
+        "<|tool_call>",
+        "<|tool_call>call:none{}<tool_call|>",
+        "<|tool_call>now{}<tool_call|>",
+        "<|tool_call>call:get{city:Oslo}<tool_call|>",
+        "<|tool_call>call:get{city:<|\"|>Oslo",
+        "<|tool_call>call:get{city:<|\"|>Oslo<|\"|>",
+        "<|tool_call>call:get{days:1,days:2}<tool_call|>",
+        "<|tool_call>call:get{days:1,}<tool_call|>",
+        "<|tool_call>call:get{days}<tool_call|>",
+        "<|tool_call>call:get{days:}<tool_call|>",
+        "<|tool_call>call:get{days:1e999}<tool_call|>",
+        "<|tool_call>call:get{days:01}<tool_call|>",
+        "<|tool_call>call:get{list:[1}<tool_call|>",
+        "<|tool_call>call:get{list:[1,]}<tool_call|>",
+        "<|tool_call>call:get{a\"b:1}<tool_call|>",
+        "<|tool_call>call:get{\"a\":1}<tool_call|>",
+    ] {
+        // Where the vocabulary has the marks as control tokens, those after a broken call are not shown.
+        let shown = broken.trim_end_matches("<tool_call|>");
+        assert_eq!(read("gemma4", Reasoning::Channel, broken), [shown, "", ""]);
+    }
+    let texts = Family { controls: &[], texts: &[], ..*family("gemma4") };
+    let (_, whole) = parsed(&texts, Reasoning::Channel, &tools(), &format!("{thought}{get} <|\"|>"));
+    assert_eq!((whole.content.as_str(), whole.reasoning.as_str(), whole.tool_calls.len()), (" <|\"|>", "I call.", 1));
+}
+
+#[test]
 fn markers_that_are_control_tokens_are_not_text() {
     // In a vocabulary where <tool_call> is a control token, its text is text.
     let controls =
@@ -331,6 +389,7 @@ fn arguments_come_as_they_are_written() {
         ("qwen2.5", hermes, "{\"city\": \"Oslo"),
         ("qwen3-coder", xml, "{\"city\": \"Oslo"),
         ("gpt-oss", "<|channel|>commentary to=functions.get<|message|>{\"city\": \"Oslo", "{\"city\": \"Oslo"),
+        ("gemma4", "<|tool_call>call:get{city:<|\"|>Oslo", "{\"city\": \"Oslo"),
     ] {
         let family = family(name);
         let tokenizer = family.tokenizer();

@@ -69,7 +69,7 @@ fn accepts_tokens(tokenizer: &Tokenizer, constraint: &Constraint, mut tokens: Ve
 /// As `accepts`, with the text up to the first call byte by byte. Under a constraint, text that must follow has one way
 /// to be written.
 fn accepts_bytes(tokenizer: &Tokenizer, constraint: &Constraint, answer: &str) -> bool {
-    let marker = "<tool_call>";
+    let marker = if answer.contains("<|tool_call>") { "<|tool_call>" } else { "<tool_call>" };
     let (free, rest) = answer.split_at(answer.find(marker).map_or(answer.len(), |at| at + marker.len()));
     let bytes = |id: u32| match tokenizer.is_control(id) {
         true => vec![id],
@@ -118,6 +118,10 @@ fn calls(format: ToolFormat) -> [&'static str; 2] {
             "<|channel|>commentary to=functions.get-weather <|constrain|>json<|message|>\
              {\"city\": \"}é\", \"days\": 3}",
         ],
+        ToolFormat::Gemma4 => [
+            "<|tool_call>call:now{}<tool_call|>",
+            "<|tool_call>call:get-weather{city:<|\"|>}é<|\"|>,days:3}<tool_call|>",
+        ],
     }
 }
 
@@ -158,7 +162,7 @@ fn text_is_free_up_to_a_call() {
                 assert!(accepts(&tokenizer, &auto, call), "{}: {call:?}", family.name);
                 let answer = format!("{before}{call}");
                 assert!(accepts(&tokenizer, &auto, &answer), "{}: {answer:?}", family.name);
-                if matches!(family.format, ToolFormat::Hermes | ToolFormat::QwenXml) {
+                if matches!(family.format, ToolFormat::Hermes | ToolFormat::QwenXml | ToolFormat::Gemma4) {
                     assert!(accepts_bytes(&tokenizer, &auto, &answer), "{}: {answer:?}", family.name);
                 }
                 // What is no call of a tool, and arguments that are not valid.
@@ -183,6 +187,7 @@ fn calls_are_one_or_several() {
             ToolFormat::Hermes | ToolFormat::QwenXml => format!("{now}\n{get}"),
             ToolFormat::Mistral => format!("{}, {}", &now[..now.len() - 1], &get["[TOOL_CALLS][".len()..]),
             ToolFormat::Llama3 => format!("{now};{get}"),
+            ToolFormat::Gemma4 => format!("{now}{get}"),
             ToolFormat::Harmony => format!("{now}<|call|><|start|>assistant{get}"),
         };
         let has_several = !matches!(family.format, ToolFormat::Llama3 | ToolFormat::Harmony);
@@ -242,11 +247,115 @@ fn reasoning_comes_first() {
 }
 
 #[test]
+fn gemma_reasons_in_a_channel() {
+    let whole = family("gemma4");
+    let [now, call] = calls(whole.format);
+    let thought = "<|channel>thought\nI see call:{<channel|>";
+    for (family, has_tokens) in [(*whole, true), (bare(whole), false)] {
+        let tokenizer = family.tokenizer();
+        let of = |choice: ToolChoice| {
+            let options = CallOptions { choice, reasoning: Reasoning::Channel, ..CallOptions::default() };
+            constraint(&family, &tokenizer, &options)
+        };
+        let (auto, required) = (of(ToolChoice::Auto), of(ToolChoice::Required));
+        for (answer, wanted) in [
+            (format!("{thought}{call}"), [true, true]),
+            (format!("{thought}{now}{call}"), [true, true]),
+            (format!("{thought}Hi."), [true, false]),
+            ("<|channel>thought\nI".to_string(), [true, false]),
+            (format!("Hi.{thought}Ho.{call}"), [true, false]),
+            (format!("{thought}Hi.{thought}{call}"), [has_tokens, false]),
+            (call.to_string(), [true, true]),
+            (format!("{thought}{}", call.replace('3', "30")), [false, false]),
+        ] {
+            let found = [&auto, &required].map(|constraint| accepts(&tokenizer, constraint, &answer));
+            // In text that is all text, a second thought is text before a call.
+            let wanted = if has_tokens { wanted } else { [found[0] || wanted[0], wanted[1]] };
+            assert_eq!(found, wanted, "{has_tokens}: {answer:?}");
+        }
+    }
+}
+
+#[test]
+fn gemma_writes_every_kind_of_value() {
+    let parameters = json!({"type": "object", "properties": {
+        "any": {},
+        "a b": {"type": "integer"},
+        "tree": {"$ref": "#/$defs/tree"},
+        "map": {"type": "object", "additionalProperties": {"type": "number"}},
+        "free": {"type": "object"},
+        "pair": {"type": "array", "items": {"type": "boolean"}, "minItems": 2, "maxItems": 2},
+        "none": {"type": "array", "maxItems": 0},
+        "const": {"const": {"x": [1, "a", null]}},
+        "one": {"oneOf": [{"type": "string", "maxLength": 1}, {"type": ["integer", "null"]}]},
+        "bounds": {"minimum": 2, "exclusiveMaximum": 3},
+    }, "$defs": {"tree": {"type": "object", "properties": {
+        "name": {"type": "string", "minLength": 1},
+        "all": {"type": "array", "items": {"$ref": "#/$defs/tree"}},
+    }, "required": ["name"], "additionalProperties": false}}});
+    let tools = Tools::new(&[function("f", parameters.clone())]).unwrap();
+    let validator = jsonschema::validator_for(&parameters).unwrap();
+    for family in [*family("gemma4"), bare(family("gemma4"))] {
+        let tokenizer = family.tokenizer();
+        let options = CallOptions { choice: ToolChoice::Required, ..CallOptions::default() };
+        let constraint = Constraint::tools(&tokenizer, family.format, &tools, &options).unwrap();
+        for (arguments, is_valid) in [
+            ("", true),
+            ("any:'x'", true),
+            ("any:''", true),
+            ("any:[1,'a',null,{k:[],l:{}}]", true),
+            ("any:-1.5e3,'a b':7", true),
+            ("'a b':7.5", false),
+            ("tree:{name:'x'}", true),
+            ("tree:{name:'x',all:[{name:'y',all:[]},{name:'z'}]}", true),
+            ("tree:{name:'x',all:[{name:''}]}", false),
+            ("tree:{all:[]}", false),
+            ("tree:{name:'x',more:1}", false),
+            ("map:{a:1,b:2.5}", true),
+            ("map:{a:'1'}", false),
+            ("free:{a:1,b:{c:[true]}}", true),
+            ("pair:[true,false]", true),
+            ("pair:[true]", false),
+            ("pair:[true,true,true]", false),
+            ("none:[]", true),
+            ("none:[1]", false),
+            ("const:{x:[1,'a',null]}", true),
+            ("const:{x:[1,'b',null]}", false),
+            ("one:'a'", true),
+            ("one:'ab'", false),
+            ("one:12", true),
+            ("one:null", true),
+            ("one:1.5", false),
+            ("bounds:2.5", true),
+            ("bounds:3", false),
+            ("any:1,bounds:2", true),
+            ("other:1", false),
+            ("any:1,", false),
+            ("any:", false),
+        ] {
+            let answer = format!("<|tool_call>call:f{{{}}}<tool_call|>", arguments.replace('\'', "<|\"|>"));
+            assert_eq!(accepts(&tokenizer, &constraint, &answer), is_valid, "{answer:?}");
+            let mut parser = AnswerParser::new(&tokenizer, Some(family.format), &tools, Reasoning::Channel);
+            let mut parsed = ParsedAnswer::default();
+            parsed.extend(parser.push(&segments(&tokenizer, &family, &answer)));
+            parsed.extend(parser.finish());
+            if is_valid {
+                let found: Json = serde_json::from_str(&parsed.tool_calls[0].arguments).unwrap();
+                assert!(parsed.content.is_empty() && validator.is_valid(&found), "{answer:?}: {found}");
+            }
+        }
+    }
+}
+
+#[test]
 fn templates_write_calls_that_are_allowed() {
     for family in FAMILIES {
         let tokenizer = family.tokenizer();
         let chat = Chat::new(&tokenizer).unwrap();
-        let options = ChatOptions { tools: tools(), ..ChatOptions::default() };
+        // Otherwise Gemma's prompt has an empty channel, which its earlier answers lack.
+        let variables = json!({ "enable_thinking": true }).as_object().unwrap().clone();
+        let variables = if family.format == ToolFormat::Gemma4 { variables } else { Default::default() };
+        let options = ChatOptions { tools: tools(), variables, ..ChatOptions::default() };
         let arguments = json!({"city": "Oslo", "days": 3, "list": [1, null], "map": {}});
         let call = ToolCall::new(Some("123456789".into()), "get-weather", &arguments.to_string()).unwrap();
         let user = Message::user("Weather?");
@@ -255,8 +364,9 @@ fn templates_write_calls_that_are_allowed() {
         let without = ChatOptions { add_generation_prompt: false, ..options.clone() };
         let after = chat.text(&[user, Message::calls(vec![call])], &without).unwrap();
         let answer = after.strip_prefix(&before).unwrap_or_else(|| panic!("{}: {after}", family.name));
-        let end =
-            ["<|im_end|>", "<|eot_id|>", "<|call|>", "<|endoftext|>"].into_iter().find_map(|end| answer.find(end));
+        let end = ["<|im_end|>", "<|eot_id|>", "<|call|>", "<|tool_response>", "<|endoftext|>"]
+            .into_iter()
+            .find_map(|end| answer.find(end));
         let answer = &answer[..end.unwrap()];
         let mut parser = AnswerParser::new(&tokenizer, Some(family.format), &tools(), prompt.reasoning);
         let mut parsed = ParsedAnswer::default();
@@ -317,6 +427,25 @@ fn what_cannot_be_enforced_is_refused() {
         (json!({"type": "object", "minProperties": 1, "additionalProperties": false}), "#/minProperties"),
     ] {
         let found = error(ToolFormat::QwenXml, &parameters);
+        assert!(found.as_ref().is_some_and(|e| e.contains(words)), "{parameters}: {found:?}");
+    }
+    for (parameters, words) in [
+        (object(json!({"a": {"type": "string", "pattern": "x"}})), "#/properties/a: pattern next to type cannot be"),
+        (object(json!({"a": {"type": "string", "minLength": 3, "maxLength": 2}})), "minLength above maxLength"),
+        (object(json!({"a": {"type": "array", "minItems": 3, "maxItems": 2}})), "minItems above maxItems"),
+        (object(json!({"a": {"type": "array", "prefixItems": []}})), "prefixItems next to type"),
+        (object(json!({"a": {"enum": ["<|\"|>"]}})), "a text with <|\"|> cannot be"),
+        (object(json!({"a": {"enum": [1], "type": "string"}})), "a schema that accepts nothing"),
+        (object(json!({"a": false})), "a schema that accepts nothing"),
+        (object(json!({"a": {"oneOf": [{"type": "integer"}, {"type": "number"}]}})), "oneOf with branches"),
+        (object(json!({"a": {"anyOf": []}})), "an empty anyOf"),
+        (object(json!({"a": {"properties": {"b": {}}, "additionalProperties": true}})), "additionalProperties next to"),
+        (object(json!({"a": {"$ref": "#/properties/a"}})), "this reference cannot be"),
+        (object(json!({"a": {"$ref": "#/$defs/none"}})), "this reference cannot be"),
+        (json!({"type": "object", "required": ["a"]}), "\"a\" has no schema in properties"),
+        (json!({"type": "object", "patternProperties": {}}), "patternProperties next to type cannot be"),
+    ] {
+        let found = error(ToolFormat::Gemma4, &parameters);
         assert!(found.as_ref().is_some_and(|e| e.contains(words)), "{parameters}: {found:?}");
     }
     let of = |tools: &Tools, choice: ToolChoice| {

@@ -73,8 +73,10 @@ fn no_string_has_control_tokens() {
                 assert_eq!(found, plain, "{}: {text:?}\n{decoded}", family.name);
                 let (messages, options) = conversation(&family, &text);
                 let wanted = Chat::new(&tokenizer).unwrap().text(&messages, &options);
-                // gpt-oss's template refuses some texts that have control tokens.
-                assert!(wanted.is_err() || wanted.unwrap() == decoded, "{}: {text:?}", family.name);
+                // gpt-oss's template refuses some texts that have control tokens, and Gemma's drops channels.
+                let is_dropped = family.format == ToolFormat::Gemma4 && text.contains("channel");
+                let is_equal = wanted.is_err() || wanted.unwrap() == decoded;
+                assert!(is_equal || is_dropped, "{}: {text:?}", family.name);
             }
         }
     }

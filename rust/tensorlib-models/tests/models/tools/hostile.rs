@@ -25,6 +25,13 @@ fn hostile_answers_are_text() {
         ("mistral", format!("[TOOL_CALLS]{deep}")),
         ("gpt-oss", format!("<|channel|>commentary to=functions.get<|message|>{{\"a\": {deep}")),
         ("gpt-oss", format!("<|channel|>commentary to=functions.{long}<|message|>{{}}")),
+        ("gemma4", format!("<|tool_call>call:get{{a:{deep}")),
+        ("gemma4", format!("<|tool_call>call:get{{a:{deep}{}}}", "]".repeat(100_000))),
+        ("gemma4", format!("<|tool_call>call:{long}{{}}")),
+        ("gemma4", format!("<|tool_call>call:get{{{long}:1}}")),
+        ("gemma4", format!("<|tool_call>call:get{{a:{long}}}")),
+        ("gemma4", format!("<|tool_call>call:get{{a:<|\"|>{long}")),
+        ("gemma4", format!("<|tool_call>call:get{{<|\"|>{long}")),
     ] {
         let family = family(name);
         let tokenizer = family.tokenizer();
@@ -71,12 +78,24 @@ fn random_texts_are_read_without_loss() {
         "<|call|>",
         "<|start|>",
         "<",
+        "<|tool_call>",
+        "call:now",
+        "<|\"|>",
+        ":",
+        "<tool_call|>",
+        "<|channel>",
+        "thought\n",
+        "<channel|>",
     ];
     for family in &FAMILIES {
         for seed in 0..40 {
             let mut random = Uniform(seed);
             let answer: String = (0..random.below(12)).map(|_| parts[random.below(parts.len())]).collect();
-            let (_, whole) = parsed(family, Reasoning::Tagged, &tools(), &answer);
+            // The line after a channel's marker is its name.
+            let answer = answer.replace("<|channel>", "<|channel>thought\n");
+            let is_gemma = family.format == ToolFormat::Gemma4;
+            let reasoning = if is_gemma { Reasoning::Channel } else { Reasoning::Tagged };
+            let (_, whole) = parsed(family, reasoning, &tools(), &answer);
             let letters = |text: &str| text.matches('x').count();
             assert!(whole.tool_calls.iter().all(|call| call.name == "now"), "{answer:?}");
             let is_header = family.format == ToolFormat::Harmony;

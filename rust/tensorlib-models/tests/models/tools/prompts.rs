@@ -92,6 +92,8 @@ fn prompts_say_where_reasoning_is() {
     assert_eq!(of("qwen3.5", json!({})), Reasoning::Open);
     assert_eq!(of("qwen3.5", json!({ "enable_thinking": false })), Reasoning::Tagged);
     assert_eq!(of("gpt-oss", json!({})), Reasoning::None);
+    assert_eq!(of("gemma4", json!({})), Reasoning::Channel);
+    assert_eq!(of("gemma4", json!({ "enable_thinking": true })), Reasoning::Channel);
 }
 
 #[test]

@@ -78,14 +78,14 @@ fn random_calls(whole: &Family, n: u64) {
 
 #[test]
 fn random_models_write_valid_calls() {
-    for name in ["hermes", "qwen3-coder", "llama3", "mistral", "gpt-oss"] {
+    for name in ["hermes", "qwen3-coder", "llama3", "mistral", "gpt-oss", "gemma4"] {
         random_calls(family(name), 24);
     }
 }
 
 #[test]
 fn random_models_write_text_or_valid_calls() {
-    for name in ["qwen2.5", "qwen3-coder", "mistral"] {
+    for name in ["qwen2.5", "qwen3-coder", "mistral", "gemma4"] {
         let family = family(name);
         let vocabulary = byte_pairs_with(family.controls, family.texts);
         let options = DecoderOptions::new().context(600);
@@ -94,7 +94,11 @@ fn random_models_write_text_or_valid_calls() {
         for seed in 0..24 {
             let (parsed, ending, text) = answer(&decoder, family, &CallOptions::default(), seed);
             check_arguments(&parsed, &text);
-            let marker = if name == "mistral" { "[TOOL_CALLS]" } else { "<tool_call>" };
+            let marker = match name {
+                "mistral" => "[TOOL_CALLS]",
+                "gemma4" => "<|tool_call>",
+                _ => "<tool_call>",
+            };
             let has_marker = text.contains(marker);
             if ending != Ending::Length {
                 assert_eq!(has_marker, !parsed.tool_calls.is_empty(), "{text:?}");

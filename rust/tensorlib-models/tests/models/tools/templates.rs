@@ -1,5 +1,5 @@
-//! Templates with tools. Those of qwen2.5, qwen3, qwen3.5 (Alibaba Cloud) and gpt-oss (OpenAI) are the published ones,
-//! which are licensed under Apache 2.0; the others are written after the models' documentation.
+//! Templates with tools. Those of qwen2.5, qwen3, qwen3.5 (Alibaba Cloud), gpt-oss (OpenAI) and gemma4 (Google) are the
+//! published ones, which are licensed under Apache 2.0; the others are written after the models' documentation.
 
 use crate::common::tokenizers::{byte_pairs_with, tokenizer};
 use crate::common::Folder;
@@ -20,7 +20,7 @@ const CHATML: &[&str] = &["<|object_ref_start|>"];
 const QWEN_TEXTS: &[&str] =
     &["<tool_call>", "</tool_call>", "<think>", "</think>", "<tool_response>", "</tool_response>"];
 
-pub const FAMILIES: [Family; 8] = [
+pub const FAMILIES: [Family; 9] = [
     Family {
         name: "hermes",
         template: include_str!("../../data/tools/hermes.jinja"),
@@ -84,6 +84,26 @@ pub const FAMILIES: [Family; 8] = [
         template: include_str!("../../data/tools/gpt-oss.jinja"),
         format: ToolFormat::Harmony,
         controls: &["<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|constrain|>", "<|return|>", "<|call|>"],
+        texts: &[],
+    },
+    Family {
+        name: "gemma4",
+        template: include_str!("../../data/tools/gemma4.jinja"),
+        format: ToolFormat::Gemma4,
+        controls: &[
+            "<|turn>",
+            "<turn|>",
+            "<|channel>",
+            "<channel|>",
+            "<|think|>",
+            "<|tool>",
+            "<tool|>",
+            "<|tool_call>",
+            "<tool_call|>",
+            "<|tool_response>",
+            "<tool_response|>",
+            "<|\"|>",
+        ],
         texts: &[],
     },
 ];

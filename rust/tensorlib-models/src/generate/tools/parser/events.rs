@@ -37,6 +37,17 @@ pub enum AnswerEvent {
     },
 }
 
+/// What a part of an answer did to a call that is being read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallStep {
+    /// More is expected.
+    More,
+    /// It completed the call.
+    Done,
+    /// It is no part of a call.
+    Broken,
+}
+
 /// A call of a function that a model wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParsedCall {

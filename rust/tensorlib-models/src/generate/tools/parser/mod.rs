@@ -2,6 +2,7 @@
 
 mod envelope;
 mod events;
+pub(in crate::generate) mod gemma;
 pub(in crate::generate) mod harmony;
 mod input;
 mod json;

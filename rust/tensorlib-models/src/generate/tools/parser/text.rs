@@ -1,15 +1,15 @@
 //! Reads answers whose calls stand in the text: those of all families but gpt-oss.
 
 use super::envelope::{Envelope, Step};
-use super::events::Sink;
+use super::events::{CallStep, Sink};
+use super::gemma::{self, GemmaCall};
 use super::input::{Input, Marker, Next};
-use super::xml::{XmlCall, XmlStep};
+use super::xml::XmlCall;
 use crate::generate::reasoning::Reasoning;
 use crate::generate::tools::ToolFormat;
 use crate::tokenizer::Tokenizer;
+use serde_json::Value;
 
-pub const THINK: &str = "<think>";
-pub const THINK_END: &str = "</think>";
 pub const TOOL_CALL: &str = "<tool_call>";
 pub const TOOL_CALL_END: &str = "</tool_call>";
 pub const TOOL_CALLS: &str = "[TOOL_CALLS]";
@@ -21,9 +21,13 @@ pub struct TextReader {
     format: Option<ToolFormat>,
     think: Marker,
     think_end: Marker,
+    /// Whether reasoning is a channel: its first line is a name, and it may come anywhere.
+    has_channels: bool,
     /// What a call begins with.
     call: Option<Marker>,
     call_end: Marker,
+    /// The mark around strings in calls of Gemma 4.
+    quote: Marker,
     state: State,
 }
 
@@ -37,6 +41,8 @@ enum State {
     /// Spaces after reasoning, then perhaps a call.
     Reasoned,
     Reasoning,
+    /// In the line that names a channel.
+    Channel,
     /// `closes`: the end of a call may follow, which counts as a part of it.
     Content {
         closes: bool,
@@ -48,6 +54,7 @@ enum State {
     },
     Json(JsonCall),
     Xml(XmlCall),
+    Gemma(GemmaCall),
 }
 
 /// A call as a JSON object.
@@ -105,15 +112,19 @@ impl TextReader {
             Some(ToolFormat::Hermes | ToolFormat::QwenXml) => Some(TOOL_CALL),
             Some(ToolFormat::Mistral) => Some(TOOL_CALLS),
             Some(ToolFormat::Llama3) => Some(PYTHON_TAG),
+            Some(ToolFormat::Gemma4) => Some(gemma::CALL),
             _ => None,
         };
-        let start = State::Start { lead: String::new(), may_think: reasoning == Reasoning::Tagged };
+        let [think, think_end] = reasoning.marks().map(marker);
+        let start = State::Start { lead: String::new(), may_think: reasoning.may_begin() };
         TextReader {
             format,
-            think: marker(THINK),
-            think_end: marker(THINK_END),
+            think,
+            think_end,
+            has_channels: reasoning == Reasoning::Channel,
             call: call.map(marker),
-            call_end: marker(TOOL_CALL_END),
+            call_end: marker(if format == Some(ToolFormat::Gemma4) { gemma::CALL_END } else { TOOL_CALL_END }),
+            quote: GemmaCall::quote(tokenizer),
             state: if reasoning == Reasoning::Open { State::Reasoning } else { start },
         }
     }
@@ -123,11 +134,14 @@ impl TextReader {
         let state = std::mem::replace(&mut self.state, State::Content { closes: false });
         let markers: Vec<Marker> = match &state {
             State::Start { may_think, .. } => self.call.into_iter().chain(may_think.then_some(self.think)).collect(),
-            State::Reasoned => self.call.into_iter().collect(),
-            State::Reasoning => vec![self.think_end],
-            State::Content { closes } => self.call_marker().chain(closes.then_some(self.call_end)).collect(),
+            State::Reasoned => self.call.into_iter().chain(self.channel()).collect(),
+            State::Reasoning | State::Channel => vec![self.think_end],
+            State::Content { closes } => {
+                self.call_marker().chain(self.channel()).chain(closes.then_some(self.call_end)).collect()
+            }
             State::List { .. } | State::Json(_) => Vec::new(),
             State::Xml(call) => call.markers().to_vec(),
+            State::Gemma(call) => call.markers().to_vec(),
         };
         let next = input.next(&markers);
         if next == Next::Nothing {
@@ -148,19 +162,43 @@ impl TextReader {
                 }
                 _ => State::Reasoning,
             },
+            State::Channel => match next {
+                Next::Marker(_) => State::Reasoned,
+                Next::Text(text) => match text.find('\n') {
+                    Some(end) => {
+                        input.unread(&text[end + 1..]);
+                        State::Reasoning
+                    }
+                    None => State::Channel,
+                },
+                _ => State::Channel,
+            },
             State::Content { closes } => self.content(closes, next, sink),
             State::List { lead, is_open } => list(lead, is_open, next, input, sink),
             State::Json(call) => self.json(call, next, input, sink),
             State::Xml(mut call) => match call.read(next, input, sink) {
-                XmlStep::More => State::Xml(call),
-                XmlStep::Done => State::Content { closes: true },
-                XmlStep::Broken => {
-                    call.give_up(sink);
-                    State::Content { closes: false }
-                }
+                CallStep::More => State::Xml(call),
+                step => ended(step, || call.give_up(sink)),
+            },
+            State::Gemma(mut call) => match call.read(next, input, sink) {
+                CallStep::More => State::Gemma(call),
+                step => ended(step, || call.give_up(sink)),
             },
         };
         true
+    }
+
+    /// The marker of a channel, which may come anywhere.
+    fn channel(&self) -> Option<Marker> {
+        self.has_channels.then_some(self.think)
+    }
+
+    /// What follows the marker of reasoning.
+    fn reasoning(&self) -> State {
+        match self.has_channels {
+            true => State::Channel,
+            false => State::Reasoning,
+        }
     }
 
     /// The marker of calls after text. Llama's calls are the whole answer.
@@ -180,7 +218,7 @@ impl TextReader {
     /// What the answer begins with, after `lead`. An error is all that was read, if that says nothing yet.
     fn start(&self, lead: String, next: Next, input: &mut Input, sink: &mut Sink) -> Result<State, String> {
         match next {
-            Next::Marker(THINK) => Ok(State::Reasoning),
+            Next::Marker(marker) if marker == self.think.text => Ok(self.reasoning()),
             Next::Marker(marker) => Ok(self.call(lead + marker)),
             Next::Text(text) => {
                 let inner = text.trim_start();
@@ -203,6 +241,7 @@ impl TextReader {
     fn call(&self, raw: String) -> State {
         match self.format {
             Some(ToolFormat::QwenXml) => State::Xml(XmlCall::new(raw)),
+            Some(ToolFormat::Gemma4) => State::Gemma(GemmaCall::new(self.quote, raw)),
             Some(ToolFormat::Mistral) => State::List { lead: raw, is_open: false },
             _ => State::Json(JsonCall::new(raw, false)),
         }
@@ -210,10 +249,11 @@ impl TextReader {
 
     fn content(&self, closes: bool, next: Next, sink: &mut Sink) -> State {
         match next {
-            Next::Marker(TOOL_CALL_END) => {
+            Next::Marker(marker) if marker == self.call_end.text => {
                 sink.take_spaces();
                 State::Content { closes: false }
             }
+            Next::Marker(marker) if marker == self.think.text => self.reasoning(),
             Next::Marker(marker) => self.call(sink.take_spaces() + marker),
             Next::Text(text) => {
                 sink.content(&text);
@@ -259,9 +299,19 @@ impl TextReader {
             State::List { lead, .. } if !lead.trim().is_empty() && !lead.trim().starts_with(',') => sink.content(&lead),
             State::Json(call) => sink.broken(call.index, call.raw),
             State::Xml(call) => call.give_up(sink),
+            State::Gemma(call) => call.give_up(sink),
             _ => {}
         }
     }
+}
+
+/// What follows a call that is complete, or broken.
+fn ended(step: CallStep, give_up: impl FnOnce()) -> State {
+    if step != CallStep::Done {
+        give_up();
+    }
+    // The end marker of a complete call may follow.
+    State::Content { closes: step == CallStep::Done }
 }
 
 /// Reads what stands between the calls of a list.
@@ -300,4 +350,10 @@ fn list(mut lead: String, is_open: bool, next: Next, input: &mut Input, sink: &m
         }
     }
     State::List { lead, is_open }
+}
+
+/// Text as in a string of JSON, without quotes.
+pub fn escaped(text: &str) -> String {
+    let quoted = Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_string()
 }

@@ -1,9 +1,10 @@
 //! Reads calls as XML: `<function=NAME>`, then `<parameter=KEY>`, a line with the value and `</parameter>` for each
 //! argument, and `</function>`.
 
-use super::events::Sink;
+use super::events::{CallStep, Sink};
 use super::input::{Input, Marker, Next};
 use super::json::Nesting;
+use super::text::escaped;
 use super::values::{self, Kind};
 use serde_json::Value;
 
@@ -14,16 +15,6 @@ pub const PARAMETER_END: &str = "</parameter>";
 
 /// The longest name of a parameter.
 const LONGEST_KEY: usize = 1000;
-
-/// What a part of the answer did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum XmlStep {
-    More,
-    /// It completed the call.
-    Done,
-    /// It is no part of a call.
-    Broken,
-}
 
 #[derive(Debug)]
 enum Place {
@@ -82,26 +73,26 @@ impl XmlCall {
     }
 
     /// Reads what comes next.
-    pub fn read(&mut self, next: Next, input: &mut Input, sink: &mut Sink) -> XmlStep {
+    pub fn read(&mut self, next: Next, input: &mut Input, sink: &mut Sink) -> CallStep {
         match next {
             Next::Text(text) => self.text(&text, input, sink),
             Next::Control(text) => {
                 input.unread_control(text);
-                XmlStep::Broken
+                CallStep::Broken
             }
             Next::Marker(marker) => {
                 self.raw += marker;
                 self.marker(marker, sink)
             }
-            Next::Nothing => XmlStep::More,
+            Next::Nothing => CallStep::More,
         }
     }
 
-    fn marker(&mut self, marker: &str, sink: &mut Sink) -> XmlStep {
+    fn marker(&mut self, marker: &str, sink: &mut Sink) -> CallStep {
         if let Place::Value(value) = &mut self.place {
             if value.is_in_string() {
                 value.push(marker);
-                return XmlStep::More;
+                return CallStep::More;
             }
         }
         let place = std::mem::replace(&mut self.place, Place::Parameter);
@@ -109,10 +100,10 @@ impl XmlCall {
             (_, FUNCTION) => self.place = Place::Name(String::new()),
             (_, PARAMETER) => self.place = Place::Key(String::new()),
             (_, FUNCTION_END) => {
-                let Some(index) = self.index else { return XmlStep::Broken };
+                let Some(index) = self.index else { return CallStep::Broken };
                 sink.arguments(index, if self.keys.is_empty() { "{}" } else { "}" });
                 sink.end(index);
-                return XmlStep::Done;
+                return CallStep::Done;
             }
             (Place::Value(value), _) => {
                 let rest = value.end();
@@ -120,15 +111,15 @@ impl XmlCall {
             }
             _ => {}
         }
-        XmlStep::More
+        CallStep::More
     }
 
-    fn text(&mut self, text: &str, input: &mut Input, sink: &mut Sink) -> XmlStep {
+    fn text(&mut self, text: &str, input: &mut Input, sink: &mut Sink) -> CallStep {
         if let Place::Value(value) = &mut self.place {
             self.raw += text;
             let reported = value.push(text);
             self.index.into_iter().for_each(|index| sink.arguments(index, &reported));
-            return XmlStep::More;
+            return CallStep::More;
         }
         for (at, c) in text.char_indices() {
             let is_read = match &mut self.place {
@@ -141,7 +132,7 @@ impl XmlCall {
             };
             if !is_read {
                 input.unread(&text[at..]);
-                return XmlStep::Broken;
+                return CallStep::Broken;
             }
             self.raw.push(c);
             if c == '>' {
@@ -149,21 +140,21 @@ impl XmlCall {
                 return self.named(sink);
             }
         }
-        XmlStep::More
+        CallStep::More
     }
 
     /// Ends a name of the function or of a parameter.
-    fn named(&mut self, sink: &mut Sink) -> XmlStep {
+    fn named(&mut self, sink: &mut Sink) -> CallStep {
         match std::mem::replace(&mut self.place, Place::Parameter) {
             Place::Name(name) => {
                 if sink.tools.get(&name).is_none() {
-                    return XmlStep::Broken;
+                    return CallStep::Broken;
                 }
                 self.index = Some(sink.start(&name));
                 self.name = name;
             }
             Place::Key(key) => {
-                let (Some(index), false) = (self.index, self.keys.contains(&key)) else { return XmlStep::Broken };
+                let (Some(index), false) = (self.index, self.keys.contains(&key)) else { return CallStep::Broken };
                 let parameters = sink.tools.get(&self.name).map(|tool| tool.parameters());
                 let schema = parameters.and_then(|parameters| Some((parameters, values::property(parameters, &key)?)));
                 let kind = schema.map_or(Kind::Json, |(parameters, schema)| values::kind(parameters, schema));
@@ -175,7 +166,7 @@ impl XmlCall {
             }
             place => self.place = place,
         }
-        XmlStep::More
+        CallStep::More
     }
 }
 
@@ -219,10 +210,4 @@ impl XmlValue {
             kind => values::json(&self.held, kind),
         }
     }
-}
-
-/// Text as in a string of JSON, without quotes.
-fn escaped(text: &str) -> String {
-    let quoted = Value::from(text).to_string();
-    quoted[1..quoted.len() - 1].to_string()
 }
