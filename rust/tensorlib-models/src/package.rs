@@ -18,6 +18,7 @@ pub struct Package {
     /// Oddities of the files found so far.
     pub warnings: Warnings,
     folder: Option<PathBuf>,
+    path: PathBuf,
 }
 
 impl Package {
@@ -41,14 +42,14 @@ impl Package {
             let path = &hub::resolved(path)?;
             let settings = Settings::of_folder(path, &warnings)?;
             let files = open(&tensors_of(path)?)?;
-            return Ok(Package { settings, files, warnings, folder: Some(path.to_path_buf()) });
+            return Ok(Package { settings, files, warnings, folder: Some(path.clone()), path: path.clone() });
         }
         match open(path)? {
             // It has no settings.
             Source::Gguf(file) if speech::is_whisper(&file) => Err(speech::other_reader()),
             Source::Gguf(file) => {
                 let settings = Settings::of_gguf(&file, &warnings)?;
-                Ok(Package { settings, files: Source::Gguf(file), warnings, folder: None })
+                Ok(Package { settings, files: Source::Gguf(file), warnings, folder: None, path: path.to_path_buf() })
             }
             Source::Safetensors(_) => {
                 let message =
@@ -57,6 +58,11 @@ impl Package {
                     .with_hint("name the folder that it lies in, with config.json and tokenizer.json"))
             }
         }
+    }
+
+    /// The model's file or folder.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// The model's folder, if it is one of a hub.

@@ -14,6 +14,8 @@ mod images;
 mod layer;
 mod options;
 mod shape;
+mod table;
+mod tasks;
 mod tokens;
 mod vectors;
 mod written;
@@ -24,7 +26,7 @@ pub use classify::TokenizedText;
 pub use images::Image;
 pub use options::EncoderOptions;
 pub(crate) use vectors::{pooled, unit};
-pub(crate) use written::plan;
+pub(crate) use written::{plan, plan_of_task};
 
 use crate::modules::{Loading, Tail};
 use crate::norm::Norm;
@@ -46,6 +48,7 @@ use layer::Layer;
 use shape::{Norms, Positions, Shape};
 use std::fmt;
 use std::path::Path;
+use table::{small_table, Table};
 use tensorlib::nn::{Embedding, Linear};
 use tensorlib::{Backend, Context, Graph, Tensor};
 use tokens::TokenHeads;
@@ -53,7 +56,7 @@ use tokens::TokenHeads;
 /// A model that turns texts into vectors of length 1, and with a head also into scores. Several threads may use it; their calls wait for each other.
 pub struct Encoder {
     shape: Shape,
-    tokens: Embedding,
+    tokens: Table,
     /// A vector for each position, if the model adds them.
     positions: Option<Embedding>,
     biases: Option<Biases>,
@@ -188,7 +191,9 @@ impl Encoder {
         };
         let tail = Tail::load(&sentence.modules, package.gguf().as_ref(), width, &loading)?;
         let token_heads = TokenHeads::load(package.folder(), width, &loading)?;
+        let adapters = tasks::adapters(&package, (&shape, &names), options, &devices, &mut sentence)?;
         let weights = Weights::new(package.files, names, devices, options.stored_as)?.exact(options.exact);
+        let weights = weights.with_adapters(adapters);
         if shape.has_modules && tail.is_none() {
             package.warnings.add(
                 "the files lack the Dense modules that follow the model's pooling, which some converters leave out: its \
@@ -203,22 +208,15 @@ impl Encoder {
         let outputs = tail.as_ref().map_or(of_model, Tail::outputs);
         let kept = sentence.kept(options.dimensions, outputs)?;
         let vocabulary = weights.vocabulary(embedding)?;
-        let types = match weights.shape_of("token_types.weight") {
-            Some(found) => {
-                let rows = found.get(1).copied().unwrap_or(1);
-                weights.find("token_types.weight", &[embedding, rows])?
-            }
-            None => None,
-        };
         let encoder = Encoder {
-            tokens: weights.embedding("token_embd", embedding, vocabulary)?,
+            tokens: Table::load(&weights, "token_embd", embedding, vocabulary)?,
             positions: match shape.positions {
                 Positions::Rows { rows, .. } => Some(weights.embedding("position_embd", embedding, rows)?),
                 Positions::Turned(_) | Positions::Slopes(_) | Positions::Distances => None,
             },
             biases: shape.buckets.map(|n| Biases::load(&weights, shape.heads, n)).transpose()?,
             distances: shape.relative.map(|relative| Distances::load(&weights, &shape, relative)).transpose()?,
-            types,
+            types: small_table(&weights, "token_types.weight", embedding)?,
             norm: match shape.embedding_norm {
                 true => {
                     let n = if shape.norm_after_project { width } else { embedding };

@@ -4,6 +4,7 @@
 use crate::norm::NormKind;
 use crate::sentences::Pooling;
 use crate::settings::{Key, Settings};
+use crate::weights::Tasks;
 use crate::Result;
 use tensorlib::{GluOp, RopeOptions};
 
@@ -230,6 +231,8 @@ pub struct Shape {
     /// All lines have this number of tokens: shorter ones end with this token.
     pub padding: Option<(usize, u32)>,
     pub images: Option<Box<Images>>,
+    /// The tasks that a folder has additions to its matrices for.
+    pub tasks: Option<Tasks>,
 }
 
 /// The names of the settings that are counts, in an architecture's files.
@@ -309,6 +312,7 @@ impl Shape {
             projection: None,
             padding: None,
             images: None,
+            tasks: None,
         })
     }
 

@@ -291,6 +291,24 @@ pub(crate) const GTE_CONFIG: Fields = Fields {
 /// Fields of Jina's config.json. The tokenizer's files have the length, and those of sentences the pooling.
 pub(crate) const JINA_CONFIG: Fields = Fields { known: &["model_max_length"], only: &[("emb_pooler", &["\"mean\""])] };
 
+/// Fields of Jina's config.json of version 3: training, how its code computes on GPUs, and lengths of vectors that make
+/// sense.
+pub(crate) const JINA_3_CONFIG: Fields = Fields {
+    known: &[
+        "fused_bias_fc",
+        "lora_dropout_p",
+        "lora_main_params_trainable",
+        "matryoshka_dimensions",
+        "use_flash_attn",
+    ],
+    only: &[
+        ("emb_pooler", &["\"mean\""]),
+        ("rotary_emb_interleaved", &["false"]),
+        ("rotary_emb_scale_base", &[]),
+        ("truncate_dim", &[]),
+    ],
+};
+
 /// Fields of ModernBERT's config.json: training, and biases, of which the tensors' names say the same.
 pub(crate) const MODERNBERT_CONFIG: Fields = Fields {
     known: &[

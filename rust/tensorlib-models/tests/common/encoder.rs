@@ -16,6 +16,8 @@ pub enum Family {
     /// Jina's, and the one for code.
     Jina,
     JinaCode,
+    /// Jina's of version 3.
+    Jina3,
     /// Nomic's with experts in every second layer.
     NomicExperts,
     Gte,
@@ -203,6 +205,11 @@ impl Spec {
         Spec { family: Family::JinaCode, ..Spec::jina() }
     }
 
+    /// Jina's of version 3.
+    pub fn jina3() -> Self {
+        Spec { family: Family::Jina3, types: 1, rope_base: 300.0, ..Spec::new() }
+    }
+
     /// Whether a file has the gate and the other factor in one matrix.
     fn has_both(&self) -> bool {
         matches!(self.family, Family::Jina | Family::JinaCode | Family::Gte)
@@ -220,7 +227,10 @@ impl Spec {
 
     /// Whether one matrix makes queries, keys and values, and positions are rotations.
     pub fn is_rotary(&self) -> bool {
-        matches!(self.family, Family::Nomic | Family::NomicExperts | Family::ModernBert | Family::Gemma | Family::Gte)
+        matches!(
+            self.family,
+            Family::Nomic | Family::NomicExperts | Family::ModernBert | Family::Gemma | Family::Gte | Family::Jina3
+        )
     }
 
     /// Whether a layer's tokens attend only to near ones.
@@ -235,7 +245,7 @@ impl Spec {
         let (q, kv) = ((self.heads * self.head) as i64, (self.kv_heads * self.head) as i64);
         let mut all = vec![("attn_output", q, w), ("ffn_up", w, f), ("ffn_down", f, w)];
         match self.family {
-            Family::NomicExperts => all.push(("attn_qkv", w, 3 * w)),
+            Family::NomicExperts | Family::Jina3 => all.push(("attn_qkv", w, 3 * w)),
             Family::Nomic => all.extend([("attn_qkv", w, 3 * w), ("ffn_gate", w, f)]),
             Family::ModernBert => {
                 all[1] = ("ffn_up", w, 2 * f);
@@ -305,11 +315,9 @@ impl Spec {
         }
         let mut vector = |name: String, n: i64, center: f64| t.add(&mut random, &name, &[n], center, 0.3, DType::F32);
         for i in 0..self.layers {
-            for (part, _, outputs) in linears
-                .iter()
-                .filter(|_| !self.is_t5())
-                .filter(|_| !self.is_rotary() || matches!(self.family, Family::NomicExperts | Family::Gte))
-            {
+            for (part, _, outputs) in linears.iter().filter(|_| !self.is_t5()).filter(|_| {
+                !self.is_rotary() || matches!(self.family, Family::NomicExperts | Family::Gte | Family::Jina3)
+            }) {
                 if self.has_experts(i) && part.starts_with("ffn_") {
                     continue;
                 }

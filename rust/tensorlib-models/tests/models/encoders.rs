@@ -12,7 +12,7 @@ use tensorlib_models::{Encoder, EncoderOptions, Pooling};
 type Known = (&'static str, fn() -> Spec);
 
 /// An architecture of each kind.
-const FAMILIES: [Known; 14] = [
+const FAMILIES: [Known; 15] = [
     ("bert", Spec::new),
     ("mpnet", Spec::mpnet),
     ("nomic_bert", Spec::nomic),
@@ -27,6 +27,7 @@ const FAMILIES: [Known; 14] = [
     ("t5", Spec::t5),
     ("mt5", Spec::t5_gated),
     ("deberta-v2", Spec::deberta),
+    ("xlm-roberta", Spec::jina3),
 ];
 
 /// Lines of many lengths, some of them equal.
@@ -76,6 +77,8 @@ fn vectors_are_those_of_double_precision() {
         ("nomic_bert", "bert.", Spec::nomic_experts()),
         ("t5", "", Spec::t5()),
         ("mt5", "", Spec::t5_gated()),
+        ("xlm-roberta", "roberta.", Spec::jina3()),
+        ("xlm-roberta", "", Spec { rope_base: 20_000.0, ..Spec::jina3() }),
         ("deberta-v2", "deberta.", Spec::deberta()),
         ("deberta-v2", "", Spec { embedding: 64, span: 256, farthest: 512, ..Spec::deberta() }),
     ];
@@ -85,7 +88,8 @@ fn vectors_are_those_of_double_precision() {
             let tensors = spec.tensors(i as u64, dtype);
             let mut paths: Vec<PathBuf> = vec![folder.path("hub")];
             write_folder(&paths[0], &spec, &tensors, kind, prefix);
-            if ["bert", "nomic_bert", "modernbert", "gemma3_text", "t5", "mt5"].contains(&kind) {
+            let is_jina_3 = spec.family == Family::Jina3;
+            if is_jina_3 || ["bert", "nomic_bert", "modernbert", "gemma3_text", "t5", "mt5"].contains(&kind) {
                 paths.push(folder.path("model.gguf"));
                 let tensors = tensors.without_shared_bias();
                 let tensors = if spec.is_t5() { tensors.with_encoder_marks() } else { tensors };

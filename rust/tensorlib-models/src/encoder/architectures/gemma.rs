@@ -76,6 +76,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
         projection: None,
         padding: None,
         images: None,
+        tasks: None,
     })
 }
 
