@@ -5,6 +5,7 @@ mod attention;
 mod batches;
 mod biases;
 mod classify;
+mod convolution;
 mod distances;
 mod feed;
 mod forward;
@@ -40,6 +41,7 @@ use crate::weights::{DeviceMap, Loaded, Weights};
 use crate::Result;
 use batches::batches;
 use biases::Biases;
+use convolution::Convolution;
 use distances::Distances;
 use head::Head;
 #[cfg(feature = "images")]
@@ -61,6 +63,8 @@ pub struct Encoder {
     positions: Option<Embedding>,
     biases: Option<Biases>,
     distances: Option<Distances>,
+    /// The convolution that follows the first layer.
+    convolution: Option<Convolution>,
     types: Option<Tensor>,
     norm: Option<Norm>,
     /// The product between embeddings and layers, if their widths differ.
@@ -215,6 +219,7 @@ impl Encoder {
                 Positions::Turned(_) | Positions::Slopes(_) | Positions::Distances => None,
             },
             biases: shape.buckets.map(|n| Biases::load(&weights, shape.heads, n)).transpose()?,
+            convolution: shape.convolution.map(|of| Convolution::load(&weights, &shape, of)).transpose()?,
             distances: shape.relative.map(|relative| Distances::load(&weights, &shape, relative)).transpose()?,
             types: small_table(&weights, "token_types.weight", embedding)?,
             norm: match shape.embedding_norm {

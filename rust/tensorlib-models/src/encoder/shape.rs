@@ -1,6 +1,7 @@
 //! An encoder described by numbers and choices. The files of `architectures` fill it in; no other code knows the names
 //! of architectures.
 
+use super::convolution::ConvolutionShape;
 use crate::norm::NormKind;
 use crate::sentences::Pooling;
 use crate::settings::{Key, Settings};
@@ -169,7 +170,7 @@ pub struct HeadShape {
     pub activation: HeadActivation,
 }
 
-/// The activation between the two products of a head.
+/// The activation between the two products of a head, or after a convolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadActivation {
     Tanh,
@@ -210,6 +211,8 @@ pub struct Shape {
     /// Rows of the matrix of biases by distance, if attention has them.
     pub buckets: Option<i64>,
     pub relative: Option<Relative>,
+    /// The convolution that follows the first layer.
+    pub convolution: Option<ConvolutionShape>,
     /// One matrix makes queries, keys and values.
     pub fused: bool,
     pub gate: GateRows,
@@ -299,6 +302,7 @@ impl Shape {
             max_tokens: rows_of - first,
             buckets: None,
             relative: None,
+            convolution: None,
             fused: false,
             gate: GateRows::Own,
             experts: None,

@@ -226,9 +226,8 @@ pub(crate) const T5_CONFIG: Fields = Fields {
     only: &[],
 };
 
-/// Fields of DeBERTa's config.json: the convolution, which has another field for its size, and heads that are not read.
-pub(crate) const DEBERTA_CONFIG: Fields =
-    Fields { known: &["conv_act", "conv_groups", "legacy", "summary_*"], only: &[("z_steps", &["0", "1"])] };
+/// Fields of DeBERTa's config.json: heads that are not read.
+pub(crate) const DEBERTA_CONFIG: Fields = Fields { known: &["legacy", "summary_*"], only: &[("z_steps", &["0", "1"])] };
 
 /// Fields of CLIP's and SigLIP's config.json: what scores of pairs are multiplied by, copies of other objects, and
 /// settings for generated texts.

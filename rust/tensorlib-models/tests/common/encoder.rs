@@ -56,6 +56,8 @@ pub struct Spec {
     /// Rows of DeBERTa's matrix of distances for each direction, and the distance of the last one.
     pub span: usize,
     pub farthest: usize,
+    /// The tokens of the convolution after the first layer, and its groups; 0: no convolution.
+    pub convolution: (usize, usize),
     /// The number of experts, and how many a token uses.
     pub experts: (usize, usize),
     /// Labels of the head; 0: no head.
@@ -85,6 +87,7 @@ impl Spec {
             stretch: 1.0,
             span: 0,
             farthest: 0,
+            convolution: (0, 1),
             experts: (0, 0),
             labels: 0,
         }
@@ -103,6 +106,11 @@ impl Spec {
     pub fn deberta() -> Self {
         let distances = Spec { span: 16, farthest: 40, ..Spec::new() };
         Spec { family: Family::Deberta, embedding: 24, types: 0, positions: 60, ..distances }
+    }
+
+    /// DeBERTa with a convolution.
+    pub fn deberta_convolved() -> Self {
+        Spec { convolution: (3, 1), embedding: 64, ..Spec::deberta() }
     }
 
     pub fn is_t5(&self) -> bool {
@@ -291,6 +299,10 @@ impl Spec {
         if self.family == Family::Deberta {
             matrix(&mut t, "distance_embd", &[w, 2 * self.span as i64], 1.0);
         }
+        let (taps, groups) = (self.convolution.0 as i64, self.convolution.1 as i64);
+        if taps > 0 {
+            matrix(&mut t, "conv", &[taps, w / groups, w], of(taps * w / groups));
+        }
         if self.family == Family::Mpnet || self.is_t5() {
             matrix(&mut t, "attn_rel_b", &[self.heads as i64, 32], 3.0);
         }
@@ -373,6 +385,11 @@ impl Spec {
         if self.family == Family::Deberta {
             vector("distance_norm.weight".into(), w, 1.0);
             vector("distance_norm.bias".into(), w, 0.0);
+        }
+        if taps > 0 {
+            vector("conv.bias".into(), w, 0.0);
+            vector("conv_norm.weight".into(), w, 1.0);
+            vector("conv_norm.bias".into(), w, 0.0);
         }
         if e != w && self.family != Family::Deberta {
             vector("embeddings_project.bias".into(), w, 0.0);

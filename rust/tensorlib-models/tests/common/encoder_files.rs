@@ -172,8 +172,9 @@ pub fn config(spec: &Spec, kind: &str, further: &str) -> String {
         Family::Deberta => format!(
             r#""hidden_act": "gelu", "pad_token_id": 0, "embedding_size": {}, "relative_attention": true, "position_buckets": {},
 "max_relative_positions": {}, "norm_rel_ebd": "layer_norm", "share_att_key": true, "pos_att_type": "p2c|c2p",
-"position_biased_input": false, "pooler_hidden_act": "gelu", "pooler_dropout": 0, "pooler_hidden_size": {}, "type_vocab_size": 0"#,
-            spec.embedding, spec.span, spec.farthest, spec.width
+"position_biased_input": false, "pooler_hidden_act": "gelu", "pooler_dropout": 0, "pooler_hidden_size": {}, "type_vocab_size": 0,
+"conv_kernel_size": {}, "conv_groups": {}, "conv_act": "gelu""#,
+            spec.embedding, spec.span, spec.farthest, spec.width, spec.convolution.0, spec.convolution.1
         ),
         Family::Bert => r#""hidden_act": "gelu", "pad_token_id": 1"#.into(),
     };
@@ -198,6 +199,8 @@ pub fn hub_name(family: Family, prefix: &str, name: &str) -> String {
             }
             ("distance_embd", _) => "encoder.rel_embeddings".into(),
             ("distance_norm", _) => "encoder.LayerNorm".into(),
+            ("conv", _) => "encoder.conv.conv".into(),
+            ("conv_norm", _) => "encoder.conv.LayerNorm".into(),
             ("embeddings_project", Family::Deberta) => "embeddings.embed_proj".into(),
             ("cls", Family::Bert | Family::Gte | Family::Jina) if prefix != "roberta." => "pooler.dense".to_string(),
             ("cls", _) => return format!("classifier.dense.{end}"),

@@ -118,7 +118,7 @@ impl ImageTower {
             pass,
         };
         let firsts = match self.pooling {
-            Pooled::Token { .. } => Some(Firsts::of(ctx, &batch)?),
+            Pooled::Token { .. } => Some(Firsts::new(ctx, &batch)?),
             Pooled::Attention { .. } => None,
         };
         for (i, layer) in self.layers.iter().enumerate() {
