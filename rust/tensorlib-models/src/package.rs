@@ -4,7 +4,7 @@ use crate::files::{tensors_of, Source};
 use crate::hub;
 use crate::modules::ModuleList;
 use crate::sentences::{Pooling, SentenceSettings};
-use crate::settings::Settings;
+use crate::settings::{optional_json, Settings};
 use crate::tokenizer::Tokenizer;
 use crate::warnings::Warnings;
 use crate::{speech, Error, Result};
@@ -85,6 +85,14 @@ impl Package {
             (_, Some(folder)) => Tokenizer::of_folder(folder, &self.warnings),
             (_, None) => Err(Error::internal("a model of no file")),
         }
+    }
+
+    /// Whether a folder's tokenizer is of the class of SigLIP 2, which turns texts into lower case whatever tokenizer.json
+    /// says.
+    pub fn has_lower_case_tokenizer(&self) -> Result<bool> {
+        let Some(folder) = &self.folder else { return Ok(false) };
+        let json = optional_json(&folder.join("tokenizer_config.json"))?.unwrap_or_default();
+        Ok(json["tokenizer_class"].as_str().is_some_and(|class| class.starts_with("Siglip2Tokenizer")))
     }
 
     /// How vectors of sentences are made. The files' pooling is ignored if one was `chosen`. `prompt`: the name of the

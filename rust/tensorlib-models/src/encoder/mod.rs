@@ -177,10 +177,15 @@ impl Encoder {
         options: &EncoderOptions,
         devices: DeviceMap,
     ) -> Result<(Self, Weights)> {
-        let (shape, names) = architectures::read(&package.settings)?;
+        let (mut shape, names) = architectures::read(&package.settings)?;
         let tokenizer = package.tokenizer()?;
+        // The tokenizer decides; settings have the token of a class's defaults.
+        if let (Some((_, token)), Some(padding)) = (&mut shape.padding, tokenizer.pad()) {
+            *token = padding;
+        }
         let mut sentence = package.sentence_settings(options.pooling, options.prompt.as_deref())?;
         sentence.pooling = sentence.pooling.or(shape.pooling);
+        sentence.lower_case |= shape.padding.is_some() && package.has_lower_case_tokenizer()?;
         #[cfg(feature = "images")]
         let preparation = shape.images.as_ref().map(|of| Preparation::read(package.folder(), of, &package.warnings));
         let mut max_tokens = usize::try_from(shape.max_tokens).unwrap_or(0);

@@ -116,21 +116,34 @@ pub struct Relative {
 pub struct Images {
     /// Its layers.
     pub shape: Shape,
-    /// The pixels of a side of an image, and of a patch, of which each is a token.
-    pub side: i64,
+    pub sizes: ImageSizes,
+    /// The pixels of a side of a patch, of which each is a token.
     pub patch: i64,
     pub pooling: ImagePooling,
 }
 
+/// The sizes of the images that a model takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImageSizes {
+    /// Squares whose sides have this number of pixels.
+    Square(i64),
+    /// Any sizes: patches are a list, and the vectors of positions are a square grid with this number of them on a side,
+    /// which is resized to each image.
+    Any { across: i64 },
+}
+
 impl Images {
-    /// The number of patches.
-    pub fn patches(&self) -> i64 {
-        (self.side / self.patch).pow(2)
+    /// The number of positions.
+    pub fn positions(&self) -> i64 {
+        match self.sizes {
+            ImageSizes::Square(side) => (side / self.patch).pow(2) + self.other_tokens(),
+            ImageSizes::Any { across } => across.pow(2),
+        }
     }
 
-    /// The number of tokens.
-    pub fn tokens(&self) -> i64 {
-        self.patches() + i64::from(self.pooling == ImagePooling::Token)
+    /// The number of tokens that are no patches.
+    pub fn other_tokens(&self) -> i64 {
+        i64::from(self.pooling == ImagePooling::Token)
     }
 }
 

@@ -65,7 +65,7 @@ static ALL: [Architecture<Shape>; 14] = [
     },
     Architecture { names: &["new", "gte"], shape: gte::shape, hub_names: gte::hub_names, written: None },
     Architecture {
-        names: &["clip", "clip_text_model", "siglip", "siglip_text_model"],
+        names: &["clip", "clip_text_model", "siglip", "siglip_text_model", "siglip2", "siglip2_text_model"],
         shape: clip::shape,
         hub_names: clip::hub_names,
         written: None,
@@ -133,7 +133,9 @@ pub fn read(settings: &Settings) -> Result<(Shape, HubNames)> {
         "gemma3_text" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &GEMMA_CONFIG],
         "nomic_bert" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &NOMIC_CONFIG],
         "electra" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &ELECTRA_CONFIG],
-        "clip" | "clip_text_model" | "siglip" | "siglip_text_model" => &[&CLIP_CONFIG, &ENCODER_CONFIG, &HEAD_CONFIG],
+        "clip" | "clip_text_model" | "siglip" | "siglip_text_model" | "siglip2" | "siglip2_text_model" => {
+            &[&CLIP_CONFIG, &ENCODER_CONFIG, &HEAD_CONFIG]
+        }
         "deberta-v2" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &DEBERTA_CONFIG],
         "t5" | "mt5" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &T5_CONFIG],
         "distilbert" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &DISTILBERT_CONFIG],
