@@ -242,7 +242,7 @@ impl SentenceSettings {
 
     fn check_prompt(&self) -> Result<()> {
         let Some(path) = self.excludes_prompt.as_ref().filter(|_| !self.prompt.is_empty()) else { return Ok(()) };
-        let message = format!("{path}: include_prompt: is false, and the folder has a default prompt");
+        let message = format!("{path}: include_prompt: is false, and a prompt is put before each text");
         Err(Error::unsupported(message + ": true is supported"))
     }
 }
