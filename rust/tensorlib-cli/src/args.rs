@@ -301,6 +301,14 @@ pub struct Embed {
     /// Put the prompt that the folder has under NAME before each line, such as query [default: the folder's default]
     #[arg(long, value_name = "NAME")]
     pub prompt: Option<String>,
+    /// Adapt the model to a task that it has, such as retrieval.query, and put the task's text before each line unless
+    /// --prompt names another [default: the folder's default task, without its text]
+    #[arg(long, value_name = "NAME")]
+    pub task: Option<String>,
+    /// Add a low-rank adapter: a GGUF file for a GGUF model, otherwise the folder that PEFT writes; what it adds is
+    /// multiplied by SCALE [default: 1]; may be repeated
+    #[arg(long, value_name = "FILE[:SCALE]", value_parser = tune::parse_lora)]
+    pub lora: Vec<Lora>,
     /// Keep the first N elements of each vector, for models trained for that (Matryoshka) [default: as the folder says,
     /// else all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]

@@ -140,6 +140,14 @@ impl Embedder {
         if let Some(dtype) = options.stored_as {
             load = load.stored_as(dtype);
         }
+        if let Some(name) = options.task.as_ref().or(sentences.default_task.as_ref()) {
+            return Err(Error::unsupported(format!(
+                "task '{name}': encoders alone have tasks, and this is a language model"
+            )));
+        }
+        for (path, scale) in &options.adapters {
+            load = load.adapter(path, *scale);
+        }
         let (file, warnings) = (package.gguf(), package.warnings.clone());
         let decoder = Decoder::from_package(package, backend, &load.with_vectors())?;
         let loading = Loading {

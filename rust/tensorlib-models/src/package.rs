@@ -4,7 +4,7 @@ use crate::files::{tensors_of, Source};
 use crate::hub;
 use crate::modules::ModuleList;
 use crate::sentences::{Pooling, SentenceSettings};
-use crate::settings::Settings;
+use crate::settings::{optional_json, Settings};
 use crate::tokenizer::Tokenizer;
 use crate::warnings::Warnings;
 use crate::{speech, Error, Result};
@@ -18,6 +18,7 @@ pub struct Package {
     /// Oddities of the files found so far.
     pub warnings: Warnings,
     folder: Option<PathBuf>,
+    path: PathBuf,
 }
 
 impl Package {
@@ -41,14 +42,14 @@ impl Package {
             let path = &hub::resolved(path)?;
             let settings = Settings::of_folder(path, &warnings)?;
             let files = open(&tensors_of(path)?)?;
-            return Ok(Package { settings, files, warnings, folder: Some(path.to_path_buf()) });
+            return Ok(Package { settings, files, warnings, folder: Some(path.clone()), path: path.clone() });
         }
         match open(path)? {
             // It has no settings.
             Source::Gguf(file) if speech::is_whisper(&file) => Err(speech::other_reader()),
             Source::Gguf(file) => {
                 let settings = Settings::of_gguf(&file, &warnings)?;
-                Ok(Package { settings, files: Source::Gguf(file), warnings, folder: None })
+                Ok(Package { settings, files: Source::Gguf(file), warnings, folder: None, path: path.to_path_buf() })
             }
             Source::Safetensors(_) => {
                 let message =
@@ -57,6 +58,11 @@ impl Package {
                     .with_hint("name the folder that it lies in, with config.json and tokenizer.json"))
             }
         }
+    }
+
+    /// The model's file or folder.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// The model's folder, if it is one of a hub.
@@ -79,6 +85,14 @@ impl Package {
             (_, Some(folder)) => Tokenizer::of_folder(folder, &self.warnings),
             (_, None) => Err(Error::internal("a model of no file")),
         }
+    }
+
+    /// Whether a folder's tokenizer is of the class of SigLIP 2, which turns texts into lower case whatever tokenizer.json
+    /// says.
+    pub fn has_lower_case_tokenizer(&self) -> Result<bool> {
+        let Some(folder) = &self.folder else { return Ok(false) };
+        let json = optional_json(&folder.join("tokenizer_config.json"))?.unwrap_or_default();
+        Ok(json["tokenizer_class"].as_str().is_some_and(|class| class.starts_with("Siglip2Tokenizer")))
     }
 
     /// How vectors of sentences are made. The files' pooling is ignored if one was `chosen`. `prompt`: the name of the

@@ -29,6 +29,10 @@ pub(crate) struct SentenceSettings {
     pub dimensions: Option<usize>,
     /// The text put before each text.
     pub prompt: String,
+    /// The file that wants the prompt's tokens left out of the pooling.
+    pub excludes_prompt: Option<String>,
+    /// The task that a folder's first module takes.
+    pub default_task: Option<String>,
     /// Whether texts are converted to lower case first.
     pub lower_case: bool,
     /// What a file says that means that the model gives scores and no vectors.
@@ -54,13 +58,12 @@ const TRANSFORMER_FILES: [&str; 7] = [
 ];
 
 const TRANSFORMER: Fields = Fields {
-    known: &["do_lower_case", "max_seq_length", "modality_config", "unpad_inputs"],
+    known: &["do_lower_case", "max_seq_length", "modality_config", "model_args", "unpad_inputs"],
     only: &[
         ("config_args", &["{}"]),
         ("config_kwargs", &["{}"]),
         ("document_length", &[]),
         ("method_output_name", &["\"last_hidden_state\""]),
-        ("model_args", &["{}"]),
         ("model_kwargs", &["{}"]),
         ("module_output_name", &["\"token_embeddings\""]),
         ("processing_kwargs", &["{}"]),
@@ -73,6 +76,8 @@ const TRANSFORMER: Fields = Fields {
 };
 const MODALITY: Fields =
     Fields { known: &[], only: &[("method", &["\"forward\""]), ("method_output_name", &["\"last_hidden_state\""])] };
+/// What the first module's code gets; newer versions do not read whether it may be run.
+const MODEL_ARGS: Fields = Fields { known: &["default_task", "trust_remote_code"], only: &[] };
 const POOLING: Fields = Fields {
     known: &["embedding_dimension", "include_prompt", "pooling_mode", "pooling_mode_*", "word_embedding_dimension"],
     only: &[],
@@ -178,6 +183,20 @@ impl SentenceSettings {
         if let Some(file) = transformer.map(|path| Object::read(&path, &TRANSFORMER, warnings)).transpose()?.flatten() {
             found.lower_case = file.flag("do_lower_case")?;
             found.max_tokens = length(&file, "max_seq_length")?;
+            let args = &file.json["model_args"];
+            let what = format!("{}: model_args", file.path);
+            if !args.is_null() && !args.is_object() {
+                return Err(file.wrong("model_args", "an object"));
+            }
+            file.check(&what, args, &MODEL_ARGS, warnings)?;
+            found.default_task = match &args["default_task"] {
+                Json::Null => None,
+                task => Some(
+                    task.as_str()
+                        .map(String::from)
+                        .ok_or_else(|| file.wrong("model_args", "a default_task that is a text"))?,
+                ),
+            };
             for (kind, modality) in file.json["modality_config"].as_object().into_iter().flatten() {
                 let what = format!("{}: modality_config.{kind}", file.path);
                 if kind == "text" {
@@ -210,11 +229,21 @@ impl SentenceSettings {
                 path.display()
             )));
         }
-        if let Some(file) = pooling.filter(|file| !found.prompt.is_empty() && file.json["include_prompt"] == false) {
-            let message = format!("{}: include_prompt: is false, and the folder has a default prompt", file.path);
-            return Err(Error::unsupported(message + ": true is supported"));
-        }
+        found.excludes_prompt = pooling.filter(|file| file.json["include_prompt"] == false).map(|file| file.path);
+        found.check_prompt()?;
         Ok(found)
+    }
+
+    /// Puts this text before each text.
+    pub(crate) fn set_prompt(&mut self, prompt: &str) -> Result<()> {
+        self.prompt = prompt.to_string();
+        self.check_prompt()
+    }
+
+    fn check_prompt(&self) -> Result<()> {
+        let Some(path) = self.excludes_prompt.as_ref().filter(|_| !self.prompt.is_empty()) else { return Ok(()) };
+        let message = format!("{path}: include_prompt: is false, and a prompt is put before each text");
+        Err(Error::unsupported(message + ": true is supported"))
     }
 }
 

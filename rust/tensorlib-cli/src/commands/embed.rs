@@ -19,6 +19,10 @@ pub fn run(options: &Embed, out: &mut dyn Write) -> Outcome<Exit> {
     if let Some(name) = &options.prompt {
         load = load.prompt(name);
     }
+    if let Some(name) = &options.task {
+        load = load.task(name);
+    }
+    load = options.lora.iter().fold(load, |load, file| load.adapter(&file.path, file.scale));
     if let Some(n) = options.dimensions {
         load = load.dimensions(n as usize);
     }

@@ -3,7 +3,9 @@
 use crate::common::{command, Ended, Folder};
 use crate::tiny_models::encoder::Spec;
 use crate::tiny_models::encoder_files::{config, write_folder};
+use crate::tiny_models::encoder_tasks::{additions, with_all, write_with_tasks};
 use crate::tiny_models::reranker_files;
+use crate::tiny_models::tiny::byte_pairs_json;
 use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
@@ -175,4 +177,39 @@ fn a_language_model_makes_vectors() {
     cut.expect(0, &["1 line with more than 2 tokens: they were cut"]);
     let encoder = classifier(&folder, "bert", &["a"]);
     tool_with(&["embed", &encoder, "--ctx", "2"], b"").expect(2, &["--ctx: language models alone have it"]);
+}
+
+/// A folder with tasks: `embed --task`, and `convert`, whose adapters `embed --task` and `--lora` find.
+#[test]
+fn vectors_for_tasks() {
+    let folder = Folder::new("scores-tasks");
+    let (path, gguf, spec) = (folder.path("hub"), folder.path("made.gguf"), Spec::jina3());
+    let tensors = spec.tensors(4, DType::F32);
+    let all = with_all(&tensors, &additions(&tensors, DType::F32));
+    write_with_tasks(Path::new(&path), &spec, &all, "roberta.", "");
+    let vectors = |more: &[&str], input: &[u8]| {
+        let told = tool_with(&[&["embed", "--json"], more].concat(), input);
+        assert_eq!(told.code, Some(0), "{}", told.err);
+        lines(&told)
+    };
+    let (plain, query) = (vectors(&[&path], TEXTS), vectors(&[&path, "--task", "retrieval.query"], TEXTS));
+    assert_eq!((plain.len(), query.len()), (5, 5));
+    assert_ne!(plain[1], query[1]);
+    tool_with(&["embed", &path, "--task", "x"], b"")
+        .expect(1, &["task 'x': retrieval.query, retrieval.passage, text-matching are valid"]);
+    // Files need a tokenizer that GGUF expresses.
+    std::fs::write(Path::new(&path).join("tokenizer.json"), byte_pairs_json(spec.vocabulary)).unwrap();
+    let listed = tool_with(&["convert", &path, &gguf, "--dry-run"], b"");
+    listed.expect(0, &["blk.1.ffn_down.weight.lora_b", "jina-bert-v3: 28 tensors", "nothing was written"]);
+    let made = tool_with(&["convert", &path, &gguf], b"");
+    made.expect(0, &["lora-retrieval.query-made.gguf: jina-bert-v3, 20 tensors", "made.gguf: jina-bert-v3, "]);
+    tool_with(&["convert", &path, &gguf], b"").expect(3, &["made.gguf: exists already"]);
+    let adapter = folder.path("lora-text-matching-made.gguf");
+    let (folders, files) = (
+        vectors(&[&path, "--task", "text-matching"], b"abc\n"),
+        vectors(&[&gguf, "--task", "text-matching"], b"abc\n"),
+    );
+    assert_eq!(files, vectors(&[&gguf, "--lora", &adapter], b"abc\n"));
+    assert_ne!(files, vectors(&[&gguf], b"abc\n"));
+    assert_eq!(folders.len(), 1);
 }

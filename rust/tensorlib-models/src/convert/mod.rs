@@ -37,6 +37,8 @@ pub(crate) struct Plan {
     pub names: HubNames,
     /// Rows of the token embeddings.
     pub vocabulary: i64,
+    /// The tasks for which the folder has additions.
+    pub tasks: Vec<String>,
 }
 
 /// A tensor of the GGUF file.
@@ -97,11 +99,7 @@ impl Conversion {
         if let Some(to) = to.filter(|to| !matches!(to.kind(), Kind::Floating | Kind::Weight)) {
             return Err(Error::invalid(format!("matrices as {to}: floats, and blocks of weights as q8_0, are valid")));
         }
-        if folder.is_file() {
-            let message = format!("{}: is a file: a model's folder is valid", folder.display());
-            return Err(Error::invalid(message).with_hint("`tensorlib quantize` converts files"));
-        }
-        let package = Package::open(folder)?;
+        let package = package_of(folder)?;
         let (warnings, settings) = (package.warnings.clone(), package.settings.clone());
         let folder = package.folder().unwrap_or(folder).to_path_buf();
         crate::kind::check_known(&settings)?;
@@ -117,6 +115,31 @@ impl Conversion {
         keys.extend(plan.keys.iter().chain(&plan.whole).cloned());
         keys.extend(of_tokenizer);
         Ok(Conversion { folder, plan, keys, tensors, backend, warnings })
+    }
+
+    /// Reads the additions of one of the folder's [`Conversion::tasks`], which become an adapter's file. Its matrices are
+    /// F32.
+    ///
+    /// # Errors
+    /// As [`Conversion::open`]; [`ErrorKind::Invalid`](crate::ErrorKind) for a task that the folder does not have.
+    pub fn open_task(folder: impl AsRef<Path>, task: &str) -> Result<Self> {
+        let package = package_of(folder.as_ref())?;
+        let (warnings, settings) = (package.warnings.clone(), package.settings.clone());
+        let folder = package.folder().unwrap_or(folder.as_ref()).to_path_buf();
+        let backend = Backend::cpu()?;
+        let plan = encoder::plan_of_task(package, task, &backend)?;
+        let tensors = plan.tensors.iter().map(|planned| converted(planned, None)).collect::<Result<Vec<_>>>()?;
+        let tensors: Vec<ConvertedTensor> = tensors.into_iter().map(ConvertedTensor::precise).collect();
+        let mut keys = general(&folder, &settings, plan.architecture);
+        keys.retain(|(key, _)| key != "general.type");
+        keys.extend(plan.whole.iter().cloned());
+        Ok(Conversion { folder, plan, keys, tensors, backend, warnings })
+    }
+
+    /// The tasks that the folder has additions for (Jina v3), each of which [`Conversion::open_task`] converts to a file of
+    /// its own.
+    pub fn tasks(&self) -> &[String] {
+        &self.plan.tasks
     }
 
     /// The value of `general.architecture`.
@@ -166,6 +189,24 @@ impl Conversion {
         }
         Ok(())
     }
+}
+
+impl ConvertedTensor {
+    /// This tensor in F32.
+    fn precise(self) -> Self {
+        let elements: i64 = self.shape.iter().product();
+        let nbytes = crate::files::nbytes(DType::F32, u64::try_from(elements).unwrap_or(0));
+        ConvertedTensor { to: DType::F32, nbytes, ..self }
+    }
+}
+
+/// The folder of a model.
+fn package_of(folder: &Path) -> Result<Package> {
+    if folder.is_file() {
+        let message = format!("{}: is a file: a model's folder is valid", folder.display());
+        return Err(Error::invalid(message).with_hint("`tensorlib quantize` converts files"));
+    }
+    Package::open(folder)
 }
 
 /// The keys that belong to no architecture.

@@ -68,6 +68,7 @@ pub fn pooling(package: &Package, usual: Option<Pooling>, most: i64) -> Result<O
         ("default prompt", !found.prompt.is_empty()),
         ("maximum length of texts", found.max_tokens.is_some_and(|n| (n as i64) < most)),
         ("number of elements that are kept", found.dimensions.is_some()),
+        ("default task", found.default_task.is_some()),
     ] {
         if is_there {
             package.warnings.add(format!("the folder's {name} is left out: GGUF files have no key for it"));

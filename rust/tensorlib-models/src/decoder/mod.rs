@@ -215,7 +215,11 @@ impl DecoderOptions {
         let (adapters, warnings) = (self.adapters.iter(), package.warnings.clone());
         let adapters = adapters
             .map(|(path, scale)| Adapter::open(path, *scale, &package.settings, &names, devices))
-            .collect::<Result<_>>()?;
+            .collect::<Result<Vec<_>>>()?;
+        for adapter in adapters.iter().filter(|adapter| adapter.prefix().is_some()) {
+            let what = "adapter.lora.prompt_prefix: a text before each text, which language models are not given";
+            warnings.add(format!("{}: {what}", adapter.path()));
+        }
         let weights = Weights::new(package.files, names, devices.clone(), self.stored_as)?;
         let weights = weights.exact(self.exact).with_adapters(adapters);
         let network = Network::load(&weights, shape, context, activity, self.results)?;

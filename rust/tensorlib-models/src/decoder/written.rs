@@ -68,7 +68,15 @@ pub(crate) fn plan(package: Package, backend: &Backend) -> Result<Plan> {
     }
     let mut seen = std::collections::HashSet::new();
     tensors.retain(|tensor| seen.insert(tensor.name.clone()));
-    Ok(Plan { architecture: written.name, keys, whole, tensors, names, vocabulary: network.vocabulary })
+    Ok(Plan {
+        architecture: written.name,
+        keys,
+        whole,
+        tensors,
+        names,
+        vocabulary: network.vocabulary,
+        tasks: Vec::new(),
+    })
 }
 
 /// A shape without what GGUF files say by their tensors, or leave to the reader of those.

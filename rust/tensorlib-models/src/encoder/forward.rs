@@ -131,10 +131,20 @@ impl Encoder {
             distances: self.distances.as_ref().map(|distances| distances.of(ctx, longest, &pass)).transpose()?,
             pass,
         };
-        let firsts = if firsts { Some(Firsts::of(ctx, batch)?) } else { None };
+        let firsts = if firsts { Some(Firsts::new(ctx, batch)?) } else { None };
         for (i, layer) in self.layers.iter().enumerate() {
             // Other tokens matter up to the last layer, to which they are keys and values.
-            x = layer.forward(&run, &x, firsts.as_ref().filter(|_| i + 1 == self.layers.len()))?;
+            let firsts = firsts.as_ref().filter(|_| i + 1 == self.layers.len());
+            match self.convolution.as_ref().filter(|_| i == 0) {
+                Some(convolution) => {
+                    let results = layer.forward(&run, &x, None)?;
+                    x = convolution.forward(ctx, batch, &x, &results, &run.pass)?;
+                    if let Some(firsts) = firsts {
+                        x = firsts.of(&x)?;
+                    }
+                }
+                None => x = layer.forward(&run, &x, firsts)?,
+            }
         }
         normed(self.last_norm.as_ref(), &x, &run.pass)
     }

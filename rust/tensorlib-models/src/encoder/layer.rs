@@ -34,8 +34,13 @@ pub struct Firsts {
 }
 
 impl Firsts {
+    /// Their columns of x, [width, tokens].
+    pub fn of(&self, x: &Tensor) -> Result<Tensor> {
+        Ok(x.get_rows(&self.rows)?)
+    }
+
     /// Those of a batch.
-    pub fn of(ctx: &Context, batch: &Batch) -> Result<Self> {
+    pub fn new(ctx: &Context, batch: &Batch) -> Result<Self> {
         let mut rows: Vec<i32> = batch.places().map(|(_, range)| range.start as i32).collect();
         let lines = rows.len() as i64;
         // A single line has two columns, because products with quantised weights round a single one differently.
@@ -147,7 +152,7 @@ impl Layer {
     /// The layer's result for x, [width, tokens]: for all tokens, or for these.
     pub fn forward(&self, run: &Run, x: &Tensor, firsts: Option<&Firsts>) -> Result<Tensor> {
         let wanted = match firsts {
-            Some(firsts) => x.get_rows(&firsts.rows)?,
+            Some(firsts) => firsts.of(x)?,
             None => x.clone(),
         };
         let norm = self.attention_norm.as_ref();

@@ -5,6 +5,7 @@ mod attention;
 mod batches;
 mod biases;
 mod classify;
+mod convolution;
 mod distances;
 mod feed;
 mod forward;
@@ -14,6 +15,8 @@ mod images;
 mod layer;
 mod options;
 mod shape;
+mod table;
+mod tasks;
 mod tokens;
 mod vectors;
 mod written;
@@ -24,7 +27,7 @@ pub use classify::TokenizedText;
 pub use images::Image;
 pub use options::EncoderOptions;
 pub(crate) use vectors::{pooled, unit};
-pub(crate) use written::plan;
+pub(crate) use written::{plan, plan_of_task};
 
 use crate::modules::{Loading, Tail};
 use crate::norm::Norm;
@@ -38,6 +41,7 @@ use crate::weights::{DeviceMap, Loaded, Weights};
 use crate::Result;
 use batches::batches;
 use biases::Biases;
+use convolution::Convolution;
 use distances::Distances;
 use head::Head;
 #[cfg(feature = "images")]
@@ -46,6 +50,7 @@ use layer::Layer;
 use shape::{Norms, Positions, Shape};
 use std::fmt;
 use std::path::Path;
+use table::{small_table, Table};
 use tensorlib::nn::{Embedding, Linear};
 use tensorlib::{Backend, Context, Graph, Tensor};
 use tokens::TokenHeads;
@@ -53,11 +58,13 @@ use tokens::TokenHeads;
 /// A model that turns texts into vectors of length 1, and with a head also into scores. Several threads may use it; their calls wait for each other.
 pub struct Encoder {
     shape: Shape,
-    tokens: Embedding,
+    tokens: Table,
     /// A vector for each position, if the model adds them.
     positions: Option<Embedding>,
     biases: Option<Biases>,
     distances: Option<Distances>,
+    /// The convolution that follows the first layer.
+    convolution: Option<Convolution>,
     types: Option<Tensor>,
     norm: Option<Norm>,
     /// The product between embeddings and layers, if their widths differ.
@@ -170,10 +177,15 @@ impl Encoder {
         options: &EncoderOptions,
         devices: DeviceMap,
     ) -> Result<(Self, Weights)> {
-        let (shape, names) = architectures::read(&package.settings)?;
+        let (mut shape, names) = architectures::read(&package.settings)?;
         let tokenizer = package.tokenizer()?;
+        // The tokenizer decides; settings have the token of a class's defaults.
+        if let (Some((_, token)), Some(padding)) = (&mut shape.padding, tokenizer.pad()) {
+            *token = padding;
+        }
         let mut sentence = package.sentence_settings(options.pooling, options.prompt.as_deref())?;
         sentence.pooling = sentence.pooling.or(shape.pooling);
+        sentence.lower_case |= shape.padding.is_some() && package.has_lower_case_tokenizer()?;
         #[cfg(feature = "images")]
         let preparation = shape.images.as_ref().map(|of| Preparation::read(package.folder(), of, &package.warnings));
         let mut max_tokens = usize::try_from(shape.max_tokens).unwrap_or(0);
@@ -188,7 +200,9 @@ impl Encoder {
         };
         let tail = Tail::load(&sentence.modules, package.gguf().as_ref(), width, &loading)?;
         let token_heads = TokenHeads::load(package.folder(), width, &loading)?;
+        let adapters = tasks::adapters(&package, (&shape, &names), options, &devices, &mut sentence)?;
         let weights = Weights::new(package.files, names, devices, options.stored_as)?.exact(options.exact);
+        let weights = weights.with_adapters(adapters);
         if shape.has_modules && tail.is_none() {
             package.warnings.add(
                 "the files lack the Dense modules that follow the model's pooling, which some converters leave out: its \
@@ -203,22 +217,16 @@ impl Encoder {
         let outputs = tail.as_ref().map_or(of_model, Tail::outputs);
         let kept = sentence.kept(options.dimensions, outputs)?;
         let vocabulary = weights.vocabulary(embedding)?;
-        let types = match weights.shape_of("token_types.weight") {
-            Some(found) => {
-                let rows = found.get(1).copied().unwrap_or(1);
-                weights.find("token_types.weight", &[embedding, rows])?
-            }
-            None => None,
-        };
         let encoder = Encoder {
-            tokens: weights.embedding("token_embd", embedding, vocabulary)?,
+            tokens: Table::load(&weights, "token_embd", embedding, vocabulary)?,
             positions: match shape.positions {
                 Positions::Rows { rows, .. } => Some(weights.embedding("position_embd", embedding, rows)?),
                 Positions::Turned(_) | Positions::Slopes(_) | Positions::Distances => None,
             },
             biases: shape.buckets.map(|n| Biases::load(&weights, shape.heads, n)).transpose()?,
+            convolution: shape.convolution.map(|of| Convolution::load(&weights, &shape, of)).transpose()?,
             distances: shape.relative.map(|relative| Distances::load(&weights, &shape, relative)).transpose()?,
-            types,
+            types: small_table(&weights, "token_types.weight", embedding)?,
             norm: match shape.embedding_norm {
                 true => {
                     let n = if shape.norm_after_project { width } else { embedding };

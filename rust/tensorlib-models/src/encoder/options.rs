@@ -2,6 +2,7 @@
 
 use crate::placement::Placement;
 use crate::sentences::Pooling;
+use std::path::{Path, PathBuf};
 use tensorlib::DType;
 
 /// Options for opening an encoder.
@@ -10,6 +11,9 @@ pub struct EncoderOptions {
     pub(crate) stored_as: Option<DType>,
     pub(crate) pooling: Option<Pooling>,
     pub(crate) prompt: Option<String>,
+    pub(crate) task: Option<String>,
+    /// Paths of adapters, with the factors of what they add.
+    pub(crate) adapters: Vec<(PathBuf, f64)>,
     pub(crate) dimensions: Option<usize>,
     pub(crate) exact: bool,
     pub(crate) placement: Placement,
@@ -41,6 +45,25 @@ impl EncoderOptions {
     #[must_use]
     pub fn prompt(mut self, name: impl Into<String>) -> Self {
         self.prompt = Some(name.into());
+        self
+    }
+
+    /// Adapts the model to the task of this name, and puts the task's text before each text unless
+    /// [`EncoderOptions::prompt`] names another one. Jina's encoder of version 3 has tasks such as `retrieval.query`. A
+    /// GGUF model takes the file `lora-TASK-MODEL.gguf` next to it, which converters write. Without a task, the folder's
+    /// `default_task` is taken, or none, but no task's text.
+    #[must_use]
+    pub fn task(mut self, name: impl Into<String>) -> Self {
+        self.task = Some(name.into());
+        self
+    }
+
+    /// Adds an adapter (LoRA) to those given before: a GGUF file for a GGUF model, PEFT's folder for a hub folder. Its
+    /// additions are multiplied by `scale`. The text that a GGUF file puts before each text
+    /// (`adapter.lora.prompt_prefix`) is honoured.
+    #[must_use]
+    pub fn adapter(mut self, path: impl AsRef<Path>, scale: f64) -> Self {
+        self.adapters.push((path.as_ref().to_path_buf(), scale));
         self
     }
 

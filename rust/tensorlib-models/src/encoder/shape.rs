@@ -1,9 +1,11 @@
 //! An encoder described by numbers and choices. The files of `architectures` fill it in; no other code knows the names
 //! of architectures.
 
+use super::convolution::ConvolutionShape;
 use crate::norm::NormKind;
 use crate::sentences::Pooling;
 use crate::settings::{Key, Settings};
+use crate::weights::Tasks;
 use crate::Result;
 use tensorlib::{GluOp, RopeOptions};
 
@@ -114,21 +116,34 @@ pub struct Relative {
 pub struct Images {
     /// Its layers.
     pub shape: Shape,
-    /// The pixels of a side of an image, and of a patch, of which each is a token.
-    pub side: i64,
+    pub sizes: ImageSizes,
+    /// The pixels of a side of a patch, of which each is a token.
     pub patch: i64,
     pub pooling: ImagePooling,
 }
 
+/// The sizes of the images that a model takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImageSizes {
+    /// Squares whose sides have this number of pixels.
+    Square(i64),
+    /// Any sizes: patches are a list, and the vectors of positions are a square grid with this number of them on a side,
+    /// which is resized to each image.
+    Any { across: i64 },
+}
+
 impl Images {
-    /// The number of patches.
-    pub fn patches(&self) -> i64 {
-        (self.side / self.patch).pow(2)
+    /// The number of positions.
+    pub fn positions(&self) -> i64 {
+        match self.sizes {
+            ImageSizes::Square(side) => (side / self.patch).pow(2) + self.other_tokens(),
+            ImageSizes::Any { across } => across.pow(2),
+        }
     }
 
-    /// The number of tokens.
-    pub fn tokens(&self) -> i64 {
-        self.patches() + i64::from(self.pooling == ImagePooling::Token)
+    /// The number of tokens that are no patches.
+    pub fn other_tokens(&self) -> i64 {
+        i64::from(self.pooling == ImagePooling::Token)
     }
 }
 
@@ -168,7 +183,7 @@ pub struct HeadShape {
     pub activation: HeadActivation,
 }
 
-/// The activation between the two products of a head.
+/// The activation between the two products of a head, or after a convolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadActivation {
     Tanh,
@@ -209,6 +224,8 @@ pub struct Shape {
     /// Rows of the matrix of biases by distance, if attention has them.
     pub buckets: Option<i64>,
     pub relative: Option<Relative>,
+    /// The convolution that follows the first layer.
+    pub convolution: Option<ConvolutionShape>,
     /// One matrix makes queries, keys and values.
     pub fused: bool,
     pub gate: GateRows,
@@ -230,6 +247,8 @@ pub struct Shape {
     /// All lines have this number of tokens: shorter ones end with this token.
     pub padding: Option<(usize, u32)>,
     pub images: Option<Box<Images>>,
+    /// The tasks that a folder has additions to its matrices for.
+    pub tasks: Option<Tasks>,
 }
 
 /// The names of the settings that are counts, in an architecture's files.
@@ -296,6 +315,7 @@ impl Shape {
             max_tokens: rows_of - first,
             buckets: None,
             relative: None,
+            convolution: None,
             fused: false,
             gate: GateRows::Own,
             experts: None,
@@ -309,6 +329,7 @@ impl Shape {
             projection: None,
             padding: None,
             images: None,
+            tasks: None,
         })
     }
 

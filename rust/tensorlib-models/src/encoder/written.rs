@@ -9,9 +9,9 @@ use crate::norm::NormKind;
 use crate::package::Package;
 use crate::placement::Placement;
 use crate::settings::{Key, Keys};
-use crate::weights::{DeviceMap, HubNames, Loaded};
+use crate::weights::{names_of_task, DeviceMap, HubNames, Loaded};
 use crate::{Error, Result};
-use tensorlib::Backend;
+use tensorlib::{Backend, Value};
 
 const CAUSAL: Key = Key("attention.causal", "");
 const ROOT_EPS: Key = Key("attention.layer_norm_rms_epsilon", "");
@@ -58,13 +58,48 @@ pub(crate) fn plan(package: Package, backend: &Backend) -> Result<Plan> {
     check_same(&comparable(&shape, &file), &comparable(&file, &file), written.name)?;
     let tensors = weights.loaded().iter().map(|loaded| planned(loaded, &shape, &names)).collect();
     let vocabulary = i64::try_from(encoder.vocabulary()).unwrap_or(0);
-    Ok(Plan { architecture: written.name, keys, whole: Vec::new(), tensors, names, vocabulary })
+    let tasks = shape.tasks.map_or(Vec::new(), |tasks| tasks.names);
+    Ok(Plan { architecture: written.name, keys, whole: Vec::new(), tensors, names, vocabulary, tasks })
+}
+
+/// What the GGUF file of an adapter for a task of this folder has.
+///
+/// # Errors
+/// As [`plan`]; [`ErrorKind::Invalid`](crate::ErrorKind) for a task that the folder does not have.
+pub(crate) fn plan_of_task(package: Package, task: &str, backend: &Backend) -> Result<Plan> {
+    let written = architectures::written(&package.settings)?;
+    let (shape, names) = architectures::read(&package.settings)?;
+    let devices = DeviceMap::new(backend, &Placement::default()).outline();
+    let (encoder, weights) = Encoder::with_weights(package, backend, &EncoderOptions::new().task(task), devices)?;
+    let tasks = shape.tasks.ok_or_else(|| Error::internal("a task of a model without tasks"))?;
+    let number = tasks.number(task).ok_or_else(|| Error::internal("a task that is not known"))?;
+    let mut whole: Vec<(String, Value)> = vec![
+        ("general.type".into(), "adapter".into()),
+        ("adapter.type".into(), "lora".into()),
+        ("adapter.lora.alpha".into(), Value::F32(tasks.alpha as f32)),
+        ("adapter.lora.task_name".into(), task.into()),
+    ];
+    let instruction = tasks.instructions[number].clone();
+    whole.push(("adapter.lora.prompt_prefix".into(), instruction.into()));
+    let loaded = weights.loaded_by_adapters().into_iter().flat_map(|(_, loaded)| loaded);
+    let plain = |of: Loaded| Planned::plain(of.name, of.tensor.shape(), of.tensor.dtype());
+    Ok(Plan {
+        architecture: written.name,
+        keys: Vec::new(),
+        whole,
+        tensors: loaded.map(plain).collect(),
+        names: names_of_task(&names, number as u64, i64::try_from(tasks.names.len()).unwrap_or(0)),
+        vocabulary: i64::try_from(encoder.vocabulary()).unwrap_or(0),
+        tasks: Vec::new(),
+    })
 }
 
 /// A shape without what GGUF files say by their tensors, or leave to the reader of those.
 fn comparable(shape: &Shape, file: &Shape) -> Shape {
     let mut made = shape.clone();
     made.classifier = None;
+    // Files of their own have these.
+    made.tasks = None;
     if let Positions::Rows { rows, first } = &mut made.positions {
         (*rows, *first) = (*rows - *first, 0);
     }

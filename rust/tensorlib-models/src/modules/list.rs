@@ -10,7 +10,8 @@ use tensorlib::Gguf;
 
 /// Any other module would change the vectors.
 const KNOWN: [&str; 6] = ["Transformer", "Pooling", "Dense", "LayerNorm", "Normalize", "Dropout"];
-const MODULE: Fields = Fields { known: &["idx", "name", "path", "type"], only: &[("kwargs", &["[]", "{}"])] };
+const MODULE: Fields =
+    Fields { known: &["idx", "name", "path", "type"], only: &[("kwargs", &["[]", "{}", "[\"task\"]"])] };
 /// The file of a module's weights, in its folder.
 const FILE: &str = "model.safetensors";
 const NORM: Fields = Fields { known: &["dimension"], only: &[] };

@@ -226,9 +226,8 @@ pub(crate) const T5_CONFIG: Fields = Fields {
     only: &[],
 };
 
-/// Fields of DeBERTa's config.json: the convolution, which has another field for its size, and heads that are not read.
-pub(crate) const DEBERTA_CONFIG: Fields =
-    Fields { known: &["conv_act", "conv_groups", "legacy", "summary_*"], only: &[("z_steps", &["0", "1"])] };
+/// Fields of DeBERTa's config.json: heads that are not read.
+pub(crate) const DEBERTA_CONFIG: Fields = Fields { known: &["legacy", "summary_*"], only: &[("z_steps", &["0", "1"])] };
 
 /// Fields of CLIP's and SigLIP's config.json: what scores of pairs are multiplied by, copies of other objects, and
 /// settings for generated texts.
@@ -290,6 +289,24 @@ pub(crate) const GTE_CONFIG: Fields = Fields {
 
 /// Fields of Jina's config.json. The tokenizer's files have the length, and those of sentences the pooling.
 pub(crate) const JINA_CONFIG: Fields = Fields { known: &["model_max_length"], only: &[("emb_pooler", &["\"mean\""])] };
+
+/// Fields of Jina's config.json of version 3: training, how its code computes on GPUs, and lengths of vectors that make
+/// sense.
+pub(crate) const JINA_3_CONFIG: Fields = Fields {
+    known: &[
+        "fused_bias_fc",
+        "lora_dropout_p",
+        "lora_main_params_trainable",
+        "matryoshka_dimensions",
+        "use_flash_attn",
+    ],
+    only: &[
+        ("emb_pooler", &["\"mean\""]),
+        ("rotary_emb_interleaved", &["false"]),
+        ("rotary_emb_scale_base", &[]),
+        ("truncate_dim", &[]),
+    ],
+};
 
 /// Fields of ModernBERT's config.json: training, and biases, of which the tensors' names say the same.
 pub(crate) const MODERNBERT_CONFIG: Fields = Fields {

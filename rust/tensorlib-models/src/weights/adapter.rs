@@ -3,7 +3,8 @@
 //! If an adapter has matrices A, [inputs, rank], and B, [rank, outputs], for a matrix W of the model, W x becomes W x +
 //! scale * B (A x). Nothing is merged into W, which may be quantised.
 
-use super::{DeviceMap, HubName, HubNames, Stack, Weights};
+use super::tasks::{self, Tasks};
+use super::{DeviceMap, HubName, HubNames, Slice, Stack, Weights};
 use crate::files::Source;
 use crate::settings::{check_fields, json_of, read_json, Fields, Settings};
 use crate::warnings::Warnings;
@@ -19,6 +20,14 @@ pub struct Adapter {
     path: String,
     weights: Weights,
     scaling: Scaling,
+    /// The rank of all additions, if the files state it.
+    rank: Option<i64>,
+    /// The text before each text that the adapter was trained with.
+    prefix: Option<String>,
+    /// The task that the file names.
+    task: Option<String>,
+    /// Whether the tensors lie among those of a model.
+    is_of_model: bool,
 }
 
 /// The factor of an addition, which depends on its rank.
@@ -53,6 +62,11 @@ impl Adapter {
         }
         let tensors = if path.is_dir() { path.join("adapter_model.safetensors") } else { path.to_path_buf() };
         let source = Source::open(&tensors)?;
+        let text = |key: &str| match &source {
+            Source::Gguf(file) => file.get(key).map(json_of).and_then(|value| value.as_str().map(String::from)),
+            Source::Safetensors(_) => None,
+        };
+        let (prefix, task) = (text(PREFIX).filter(|prefix| !prefix.is_empty()), text(TASK));
         let (alpha, by_root) = match (&source, model.is_hub()) {
             (Source::Gguf(file), false) => (alpha_of_file(file, model).map_err(about)?, false),
             (Source::Safetensors(_), true) => {
@@ -65,24 +79,79 @@ impl Adapter {
         };
         let weights = Weights::new(source, adapter_names(names), devices.clone(), None)?;
         let scaling = Scaling { alpha: (alpha != 0.0).then_some(alpha), by_root, asked: scale };
-        Ok(Adapter { path: path.display().to_string(), weights, scaling })
+        Ok(Adapter { path: path.display().to_string(), weights, scaling, rank: None, prefix, task, is_of_model: false })
+    }
+
+    /// The additions for a task that a folder's own tensors have.
+    pub fn of_task(
+        files: Source,
+        folder: &Path,
+        (tasks, number): (&Tasks, usize),
+        names: &HubNames,
+        devices: &DeviceMap,
+    ) -> Result<Self> {
+        let count = i64::try_from(tasks.names.len()).unwrap_or(0);
+        let weights = Weights::new(files, tasks::names(names, number as u64, count), devices.clone(), None)?;
+        let scaling = Scaling { alpha: Some(tasks.alpha), by_root: false, asked: 1.0 };
+        Ok(Adapter {
+            path: folder.display().to_string(),
+            weights,
+            scaling,
+            rank: Some(tasks.rank),
+            prefix: Some(tasks.instructions[number].clone()).filter(|prefix| !prefix.is_empty()),
+            task: Some(tasks.names[number].clone()),
+            is_of_model: true,
+        })
+    }
+
+    /// The text before each text that the adapter was trained with.
+    pub fn prefix(&self) -> Option<&str> {
+        self.prefix.as_deref()
+    }
+
+    /// This adapter for texts as they are.
+    pub fn without_prefix(self) -> Self {
+        Adapter { prefix: None, ..self }
+    }
+
+    /// The task that the file names.
+    pub fn task(&self) -> Option<&str> {
+        self.task.as_deref()
+    }
+
+    /// The adapter's path.
+    pub fn path(&self) -> &str {
+        &self.path
     }
 
     /// The addition to the matrix `name` of this shape, which may be a stack of matrices.
     pub fn find(&self, name: &str, shape: &[i64]) -> Result<Option<LowRank>> {
         let (a, b) = (format!("{name}.lora_a"), format!("{name}.lora_b"));
         let Some(found) = self.weights.shape_of(&a) else { return Ok(None) };
-        let rank = found.get(1).copied().unwrap_or(1);
+        let rank = self.rank.unwrap_or(found.get(1).copied().unwrap_or(1));
         let with = |columns: i64, rows: i64| [&[columns, rows], &shape[2..]].concat();
         let get = |name: &str, shape: &[i64]| self.weights.get(name, shape).map_err(|e| e.about(&self.path));
         let (a, b) = (get(&a, &with(shape[0], rank))?, get(&b, &with(rank, shape[1]))?);
         Ok(Some(LowRank::of(a, b, self.scaling.of(rank))))
     }
 
+    /// The addition to the rows of the table `name` of this shape, [width, rows]: the product of b, [rank, width], with
+    /// rows of a, [rank, rows].
+    pub fn find_rows(&self, name: &str, shape: [i64; 2]) -> Result<Option<LowRank>> {
+        let (a, b) = (format!("{name}.lora_a"), format!("{name}.lora_b"));
+        let Some(found) = self.weights.shape_of(&b) else { return Ok(None) };
+        let rank = self.rank.or(found.first().copied()).unwrap_or(1);
+        let get = |name: &str, shape: [i64; 2]| self.weights.get(name, &shape).map_err(|e| e.about(&self.path));
+        let (a, b) = (get(&a, [rank, shape[1]])?, get(&b, [rank, shape[0]])?);
+        Ok(Some(LowRank::of(a, b, self.scaling.of(rank))))
+    }
+
     /// Call it when all matrices were loaded: no tensor of the adapter may be left.
     pub fn finish(&self) -> Result<()> {
         self.weights.freeze();
-        match &self.weights.left()[..] {
+        let mut left = self.weights.left();
+        left.retain(|name| !self.is_of_model || tasks::is_addition(name));
+        match &left[..] {
             [] => Ok(()),
             [name, ..] => Err(Error::format(format!("{}: tensor '{name}' fits no matrix of the model", self.path))
                 .with_hint("is it an adapter of this model? Those of embeddings, norms and biases are not known here")),
@@ -115,9 +184,13 @@ fn alpha_of_file(file: &Gguf, model: &Settings) -> Result<f64> {
 /// and more) change them, so the additions fit only the changed weights.
 const PLAIN_BEGINNINGS: [&str; 4] = ["true", "false", "\"gaussian\"", "\"eva\""];
 
+/// The text before each text, and the task, in GGUF files.
+const PREFIX: &str = "adapter.lora.prompt_prefix";
+const TASK: &str = "adapter.lora.task_name";
+
 /// Keys of GGUF files of adapters.
 const GGUF: Fields = Fields {
-    known: &["adapter.lora.alpha", "adapter.lora.task_name", "adapter.type", "general.*", "split.*", "quantize.*"],
+    known: &["adapter.lora.alpha", PREFIX, TASK, "adapter.type", "general.*", "split.*", "quantize.*"],
     only: &[("adapter.alora.invocation_tokens", &["[]"])],
 };
 
@@ -207,7 +280,9 @@ fn adapter_names(model: &HubNames) -> HubNames {
             format!("base_model.model.{module}.{part}.weight")
         };
         match of(base) {
-            HubName::One(candidates) | HubName::Rows { names: candidates, .. } => {
+            HubName::One(candidates)
+            | HubName::Rows { names: candidates, .. }
+            | HubName::Slice(Slice { names: candidates, .. }) => {
                 HubName::One(candidates.iter().map(|name| theirs(name)).collect())
             }
             HubName::Stack(Stack { of, .. }) => HubName::Stack(Stack {

@@ -16,6 +16,19 @@ pub enum HubName {
         /// The rows of each matrix belong to its inputs.
         transposed: bool,
     },
+    /// One matrix of several in a tensor.
+    Slice(Slice),
+}
+
+/// Where a hub folder stores a matrix among others of its shape.
+pub struct Slice {
+    /// The first of these names that exists.
+    pub names: Vec<String>,
+    /// The matrix's number, and how many there are.
+    pub number: u64,
+    pub count: i64,
+    /// The rows of each matrix belong to its inputs.
+    pub transposed: bool,
 }
 
 /// Where a hub folder stores the matrices of all experts.
@@ -55,6 +68,6 @@ impl HubNames {
 pub fn way_of_naming(names: &HubNames, entries: &HashMap<String, usize>) -> usize {
     match (names.of)("token_embd.weight") {
         HubName::One(all) => all.iter().position(|name| entries.contains_key(name)).unwrap_or(0),
-        HubName::Stack(_) | HubName::Rows { .. } => 0,
+        HubName::Stack(_) | HubName::Rows { .. } | HubName::Slice(_) => 0,
     }
 }

@@ -57,6 +57,12 @@ impl Weights {
             .collect()
     }
 
+    /// The adapters of the rows of the table of this name and shape, [width, rows].
+    pub fn row_adapters(&self, name: &str, shape: [i64; 2]) -> Result<Vec<LowRank>> {
+        let found = self.adapters.iter().filter_map(|adapter| adapter.find_rows(name, shape).transpose());
+        found.map(|adapter| Ok(LowRank { exact: true, ..adapter? })).collect()
+    }
+
     /// The table `NAME.weight`, [width, rows].
     pub fn embedding(&self, name: &str, width: i64, rows: i64) -> Result<Embedding> {
         Ok(Embedding::of(self.get(&format!("{name}.weight"), &[width, rows])?))

@@ -20,8 +20,8 @@ const OTHER_ENCODERS: [&str; 9] = [
 
 /// Parts of the names of tensors that do not change results: buffers of old versions, parts for training, and for vectors,
 /// which an own reader loads, factors of scores of pairs, scales of activations and caches that other programs store in
-/// 8 bits, and the other list of long rotations.
-const HARMLESS: [&str; 28] = [
+/// 8 bits, the other list of long rotations, and additions for tasks.
+const HARMLESS: [&str; 29] = [
     "rotary_emb.",
     "rope_factors_",
     "rope_freqs.",
@@ -48,6 +48,7 @@ const HARMLESS: [&str; 28] = [
     "input_scale",
     "activation_scale",
     "scaled_fp8",
+    ".parametrizations.weight.0.lora_",
     "logit_scale",
     "logit_bias",
 ];

@@ -121,7 +121,8 @@ impl Weights {
             let row = entry.row().max(1);
             if let Some(Transposed { size, half }) = transposed {
                 let matrices = usize::try_from(elements / size.max(&1)).unwrap_or(0);
-                for piece in pieces(*elements, row, matrices, usize::try_from(*size).unwrap_or(usize::MAX)) {
+                for mut piece in pieces(*elements, row, matrices, usize::try_from(*size).unwrap_or(usize::MAX)) {
+                    piece.start += first;
                     let mut values = self.values(set, entry, &piece)?;
                     if let Some(scales) = scales {
                         scales.apply(piece.start, &mut values);

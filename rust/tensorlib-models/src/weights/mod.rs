@@ -10,14 +10,16 @@ mod load;
 mod rearranged;
 mod scales;
 mod segments;
+mod tasks;
 mod ternary;
 mod tuned;
 
 pub use adapter::Adapter;
 pub use device_map::{DeviceMap, Rows};
 pub use heads::HeadRows;
-pub use hub_names::{HubName, HubNames, Stack};
+pub use hub_names::{HubName, HubNames, Slice, Stack};
 pub use scales::Quantization;
+pub use tasks::{names as names_of_task, Tasks};
 pub use ternary::Ternary;
 pub use tuned::Tuned;
 
@@ -150,6 +152,18 @@ impl Weights {
             leaf.write(values)?;
         }
         Ok(leaf)
+    }
+
+    /// [`Weights::made`] for a matrix.
+    pub fn made_as(&self, values: &[f32], shape: &[i64]) -> Result<Tensor> {
+        let leaf = self.contexts[0].zeros(DType::F32, shape)?;
+        leaf.write(values)?;
+        Ok(leaf)
+    }
+
+    /// Whether large tensors have shapes alone.
+    pub fn is_outline(&self) -> bool {
+        self.devices.is_outline()
     }
 
     /// A small tensor of this name and shape as F32, with its last dimension first: [last, all others].
@@ -315,7 +329,7 @@ impl Weights {
                     all.get(way_of_naming(names, entries)).cloned().unwrap_or(first)
                 }
                 HubName::Stack(stack) => (stack.of)(0).into_iter().next().unwrap_or_else(|| name.to_string()),
-                HubName::Rows { names: all, .. } => {
+                HubName::Rows { names: all, .. } | HubName::Slice(Slice { names: all, .. }) => {
                     all.get(way_of_naming(names, entries)).or(all.first()).cloned().unwrap_or_else(|| name.to_string())
                 }
             },
@@ -330,6 +344,10 @@ impl Weights {
                 let shape = |name: &str| entries.get(name).map(|i| set.entries()[*i].shape.clone());
                 match (names.of)(name) {
                     HubName::One(all) | HubName::Rows { names: all, .. } => all.iter().find_map(|name| shape(name)),
+                    HubName::Slice(Slice { names: all, .. }) => all
+                        .iter()
+                        .find_map(|name| shape(name))
+                        .map(|of_all| of_all.split_last().map_or(Vec::new(), |(_, of_one)| of_one.to_vec())),
                     HubName::Stack(Stack { of, .. }) => {
                         let shape_of = |i: usize| of(i).iter().find_map(|name| shape(name));
                         let count = (0..).take_while(|i| shape_of(*i).is_some()).count() as i64;

@@ -1,6 +1,6 @@
 //! Which parts of a folder's tensors make up a leaf, and the names of experts' matrices in older GGUF files.
 
-use super::{check, HubName, Stack};
+use super::{check, HubName, Slice, Stack};
 use crate::files::Entry;
 use crate::{Error, Result};
 use tensorlib::Gguf;
@@ -38,6 +38,10 @@ pub fn of<'a>(name: HubName, find: impl Fn(&str) -> Option<&'a Entry>, shape: &[
             let Some(entry) = names.iter().find_map(|name| find(name)) else { return Ok(Vec::new()) };
             return rows_of_all(entry, transposed, shape);
         }
+        HubName::Slice(slice) => {
+            let Some(entry) = slice.names.iter().find_map(|name| find(name)) else { return Ok(Vec::new()) };
+            return one_of(entry, &slice, shape);
+        }
         HubName::Stack(stack) => {
             if let Some(fused) = stack.fused.iter().find_map(|name| find(name)) {
                 return halves(fused, &stack, shape);
@@ -70,6 +74,16 @@ fn rows_of_all<'a>(entry: &'a Entry, transposed: bool, shape: &[i64]) -> Result<
     check(&entry.name, &entry.shape, entry.type_name.clone(), &stored)?;
     let size = u64::try_from(inputs * outputs).unwrap_or(0);
     Ok(vec![Segment { transposed: transposed.then_some(Transposed { size, half: None }), ..Segment::whole(entry) }])
+}
+
+/// One matrix [inputs, outputs] of an entry that has several.
+fn one_of<'a>(entry: &'a Entry, slice: &Slice, shape: &[i64]) -> Result<Vec<Segment<'a>>> {
+    let [inputs, outputs] = *shape else { return Err(Error::internal("a slice that is no matrix")) };
+    let [columns, rows] = if slice.transposed { [outputs, inputs] } else { [inputs, outputs] };
+    check(&entry.name, &entry.shape, entry.type_name.clone(), &[columns, rows, slice.count])?;
+    let elements = u64::try_from(inputs * outputs).unwrap_or(0);
+    let transposed = slice.transposed.then_some(Transposed { size: elements, half: None });
+    Ok(vec![Segment { entry, first: slice.number * elements, elements, transposed }])
 }
 
 /// The rows of each matrix of a fused stack: in each matrix the gates' rows come first, then the others.

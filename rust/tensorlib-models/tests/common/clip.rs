@@ -19,6 +19,8 @@ pub struct Half {
 pub struct Spec {
     /// CLIP, otherwise SigLIP.
     pub is_clip: bool,
+    /// SigLIP 2 with images of any size: up to this many patches.
+    pub most: Option<usize>,
     pub text: Half,
     pub image: Half,
     pub vocabulary: usize,
@@ -33,6 +35,7 @@ impl Spec {
         let half = Half { layers: 2, width: 48, heads: 4, ffn: 80, eps: 1e-5 };
         Spec {
             is_clip: true,
+            most: None,
             text: half.clone(),
             image: Half { layers: 3, width: 64, heads: 2, ffn: 96, ..half },
             vocabulary: 40,
@@ -49,6 +52,11 @@ impl Spec {
         Spec { is_clip: false, image: Half { width: 48, ..half.clone() }, text: half, outputs: 48, ..clip }
     }
 
+    pub fn siglip2() -> Self {
+        Spec { most: Some(18), ..Spec::siglip() }
+    }
+
+    /// Positions of images, which are tokens where these have one size.
     pub fn tokens(&self) -> usize {
         (self.side / self.patch).pow(2) + usize::from(self.is_clip)
     }
@@ -81,7 +89,8 @@ impl Spec {
         let (w, v, p) = (self.text.width, self.image.width, self.patch);
         add("text_model.embeddings.token_embedding.weight", &[w, self.vocabulary], 0.0, 1.0, dtype);
         add("text_model.embeddings.position_embedding.weight", &[w, self.positions], 0.0, 1.0, dtype);
-        add("vision_model.embeddings.patch_embedding.weight", &[p, p, 3, v], 0.0, of(p * p * 3), dtype);
+        let of_patch: &[usize] = if self.most.is_some() { &[p * p * 3, v] } else { &[p, p, 3, v] };
+        add("vision_model.embeddings.patch_embedding.weight", of_patch, 0.0, of(p * p * 3), dtype);
         add("vision_model.embeddings.position_embedding.weight", &[v, self.tokens()], 0.0, 1.0, dtype);
         let mut norms = vec![("text_model.final_layer_norm", w), ("vision_model.post_layernorm", v)];
         if self.is_clip {
@@ -119,24 +128,39 @@ impl Spec {
                 h.width, h.layers, h.heads, h.ffn, h.eps
             )
         };
-        let (kind, text_kind) =
-            if self.is_clip { ("clip", "clip_text_model") } else { ("siglip", "siglip_text_model") };
+        let kind = match (self.is_clip, self.most) {
+            (true, _) => "clip",
+            (false, None) => "siglip",
+            (false, Some(_)) => "siglip2",
+        };
+        let text_kind = format!("{kind}_text_model");
+        let size = match self.most {
+            Some(_) => format!("\"num_patches\": {}", self.tokens()),
+            None => format!("\"image_size\": {}", self.side),
+        };
         let projection = if self.is_clip { format!(r#", "projection_dim": {}"#, self.outputs) } else { String::new() };
         format!(
             r#"{{"model_type": "{kind}", "logit_scale_init_value": 2.6{projection},
 "text_config": {{"model_type": "{text_kind}", {}, "max_position_embeddings": {}, "vocab_size": {}{projection}{further}}},
-"vision_config": {{"model_type": "{kind}_vision_model", {}, "image_size": {}, "patch_size": {}{of_images}}}}}"#,
+"vision_config": {{"model_type": "{kind}_vision_model", {}, {size}, "patch_size": {}{of_images}}}}}"#,
             half(&self.text),
             self.positions,
             self.vocabulary,
             half(&self.image),
-            self.side,
             self.patch
         )
     }
 
     pub fn preparation(&self) -> String {
         let side = self.side;
+        if let Some(most) = self.most {
+            return format!(
+                r#"{{"do_convert_rgb": true, "do_resize": true, "do_rescale": true, "do_normalize": true, "resample": 2,
+"rescale_factor": 0.00392156862745098, "image_mean": [0.5, 0.5, 0.5], "image_std": [0.5, 0.5, 0.5], "patch_size": {},
+"max_num_patches": {most}, "image_processor_type": "Siglip2ImageProcessor", "processor_class": "Siglip2Processor"}}"#,
+                self.patch
+            );
+        }
         match self.is_clip {
             true => format!(
                 r#"{{"do_resize": true, "size": {{"shortest_edge": {side}}}, "resample": 3, "do_center_crop": true,
@@ -232,27 +256,61 @@ impl Spec {
 
     /// The vector of length 1 of an image with the model's size, from bytes of rows of pixels.
     pub fn image(&self, t: &Tensors, rgb: &[u8]) -> Row {
+        self.image_of(t, rgb, self.side)
+    }
+
+    /// The vectors of positions for a grid of patches: that of training, or what linear weights make of it, which reach
+    /// further where the grid is smaller.
+    fn positions(&self, t: &Tensors, rows: usize, columns: usize) -> Vec<Row> {
+        let (v, across) = (self.image.width, self.side / self.patch);
+        let all = t.get("vision_model.embeddings.position_embedding.weight");
+        if self.most.is_none() {
+            return all.chunks(v).map(<[f64]>::to_vec).collect();
+        }
+        let weights = |to: usize, output: usize| -> Row {
+            let scale = across as f64 / to as f64;
+            let distance = |input: usize| (input as f64 + 0.5 - (output as f64 + 0.5) * scale).abs() / scale.max(1.0);
+            let weights: Row = (0..across).map(|input| (1.0 - distance(input)).max(0.0)).collect();
+            let total = weights.iter().sum::<f64>();
+            weights.iter().map(|weight| weight / total).collect()
+        };
+        let of_patch = |i: usize| {
+            let (by_row, by_column) = (weights(rows, i / columns), weights(columns, i % columns));
+            let element = |d: usize| -> f64 {
+                (0..across * across).map(|j| by_row[j / across] * by_column[j % across] * all[j * v + d]).sum()
+            };
+            (0..v).map(element).collect()
+        };
+        (0..rows * columns).map(of_patch).collect()
+    }
+
+    /// The vector of length 1 of an image of whole patches, from bytes of rows of this many pixels.
+    pub fn image_of(&self, t: &Tensors, rgb: &[u8], pixels: usize) -> Row {
         let (mean, deviation) = match self.is_clip {
             true => ([0.5, 0.4, 0.3], [0.25, 0.3, 0.35]),
             false => ([0.5; 3], [0.5; 3]),
         };
-        let pixel = |x: usize, y: usize, c: usize| {
-            (f64::from(rgb[(y * self.side + x) * 3 + c]) / 255.0 - mean[c]) / deviation[c]
-        };
-        let (p, v, across) = (self.patch, self.image.width, self.side / self.patch);
+        let pixel =
+            |x: usize, y: usize, c: usize| (f64::from(rgb[(y * pixels + x) * 3 + c]) / 255.0 - mean[c]) / deviation[c];
+        let (p, v, across) = (self.patch, self.image.width, pixels / self.patch);
+        let down = rgb.len() / (3 * pixels * p);
         let weights = t.get("vision_model.embeddings.patch_embedding.weight");
         let mut xs: Vec<Row> = Vec::new();
         if self.is_clip {
             xs.push(t.get("vision_model.embeddings.class_embedding").to_vec());
         }
-        for patch in 0..across * across {
+        for patch in 0..across * down {
             let (left, top) = (patch % across * p, patch / across * p);
             let of_output = |o: usize| {
                 let mut total = 0.0;
                 for c in 0..3 {
                     for y in 0..p {
                         for x in 0..p {
-                            total += weights[((o * 3 + c) * p + y) * p + x] * pixel(left + x, top + y, c);
+                            let place = match self.most {
+                                Some(_) => ((o * p + y) * p + x) * 3 + c,
+                                None => ((o * 3 + c) * p + y) * p + x,
+                            };
+                            total += weights[place] * pixel(left + x, top + y, c);
                         }
                     }
                 }
@@ -264,8 +322,7 @@ impl Spec {
                 None => row,
             });
         }
-        let positions = t.get("vision_model.embeddings.position_embedding.weight");
-        xs = xs.iter().enumerate().map(|(i, x)| sum(x, &positions[i * v..(i + 1) * v])).collect();
+        xs = xs.iter().zip(self.positions(t, down, across)).map(|(x, position)| sum(x, &position)).collect();
         if self.is_clip {
             xs = xs.iter().map(|x| self.norm(t, "vision_model.pre_layrnorm", x)).collect();
         }

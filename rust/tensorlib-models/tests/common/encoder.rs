@@ -16,6 +16,8 @@ pub enum Family {
     /// Jina's, and the one for code.
     Jina,
     JinaCode,
+    /// Jina's of version 3.
+    Jina3,
     /// Nomic's with experts in every second layer.
     NomicExperts,
     Gte,
@@ -54,6 +56,8 @@ pub struct Spec {
     /// Rows of DeBERTa's matrix of distances for each direction, and the distance of the last one.
     pub span: usize,
     pub farthest: usize,
+    /// The tokens of the convolution after the first layer, and its groups; 0: no convolution.
+    pub convolution: (usize, usize),
     /// The number of experts, and how many a token uses.
     pub experts: (usize, usize),
     /// Labels of the head; 0: no head.
@@ -83,6 +87,7 @@ impl Spec {
             stretch: 1.0,
             span: 0,
             farthest: 0,
+            convolution: (0, 1),
             experts: (0, 0),
             labels: 0,
         }
@@ -101,6 +106,11 @@ impl Spec {
     pub fn deberta() -> Self {
         let distances = Spec { span: 16, farthest: 40, ..Spec::new() };
         Spec { family: Family::Deberta, embedding: 24, types: 0, positions: 60, ..distances }
+    }
+
+    /// DeBERTa with a convolution.
+    pub fn deberta_convolved() -> Self {
+        Spec { convolution: (3, 1), embedding: 64, ..Spec::deberta() }
     }
 
     pub fn is_t5(&self) -> bool {
@@ -203,6 +213,11 @@ impl Spec {
         Spec { family: Family::JinaCode, ..Spec::jina() }
     }
 
+    /// Jina's of version 3.
+    pub fn jina3() -> Self {
+        Spec { family: Family::Jina3, types: 1, rope_base: 300.0, ..Spec::new() }
+    }
+
     /// Whether a file has the gate and the other factor in one matrix.
     fn has_both(&self) -> bool {
         matches!(self.family, Family::Jina | Family::JinaCode | Family::Gte)
@@ -220,7 +235,10 @@ impl Spec {
 
     /// Whether one matrix makes queries, keys and values, and positions are rotations.
     pub fn is_rotary(&self) -> bool {
-        matches!(self.family, Family::Nomic | Family::NomicExperts | Family::ModernBert | Family::Gemma | Family::Gte)
+        matches!(
+            self.family,
+            Family::Nomic | Family::NomicExperts | Family::ModernBert | Family::Gemma | Family::Gte | Family::Jina3
+        )
     }
 
     /// Whether a layer's tokens attend only to near ones.
@@ -235,7 +253,7 @@ impl Spec {
         let (q, kv) = ((self.heads * self.head) as i64, (self.kv_heads * self.head) as i64);
         let mut all = vec![("attn_output", q, w), ("ffn_up", w, f), ("ffn_down", f, w)];
         match self.family {
-            Family::NomicExperts => all.push(("attn_qkv", w, 3 * w)),
+            Family::NomicExperts | Family::Jina3 => all.push(("attn_qkv", w, 3 * w)),
             Family::Nomic => all.extend([("attn_qkv", w, 3 * w), ("ffn_gate", w, f)]),
             Family::ModernBert => {
                 all[1] = ("ffn_up", w, 2 * f);
@@ -281,6 +299,10 @@ impl Spec {
         if self.family == Family::Deberta {
             matrix(&mut t, "distance_embd", &[w, 2 * self.span as i64], 1.0);
         }
+        let (taps, groups) = (self.convolution.0 as i64, self.convolution.1 as i64);
+        if taps > 0 {
+            matrix(&mut t, "conv", &[taps, w / groups, w], of(taps * w / groups));
+        }
         if self.family == Family::Mpnet || self.is_t5() {
             matrix(&mut t, "attn_rel_b", &[self.heads as i64, 32], 3.0);
         }
@@ -305,11 +327,9 @@ impl Spec {
         }
         let mut vector = |name: String, n: i64, center: f64| t.add(&mut random, &name, &[n], center, 0.3, DType::F32);
         for i in 0..self.layers {
-            for (part, _, outputs) in linears
-                .iter()
-                .filter(|_| !self.is_t5())
-                .filter(|_| !self.is_rotary() || matches!(self.family, Family::NomicExperts | Family::Gte))
-            {
+            for (part, _, outputs) in linears.iter().filter(|_| !self.is_t5()).filter(|_| {
+                !self.is_rotary() || matches!(self.family, Family::NomicExperts | Family::Gte | Family::Jina3)
+            }) {
                 if self.has_experts(i) && part.starts_with("ffn_") {
                     continue;
                 }
@@ -365,6 +385,11 @@ impl Spec {
         if self.family == Family::Deberta {
             vector("distance_norm.weight".into(), w, 1.0);
             vector("distance_norm.bias".into(), w, 0.0);
+        }
+        if taps > 0 {
+            vector("conv.bias".into(), w, 0.0);
+            vector("conv_norm.weight".into(), w, 1.0);
+            vector("conv_norm.bias".into(), w, 0.0);
         }
         if e != w && self.family != Family::Deberta {
             vector("embeddings_project.bias".into(), w, 0.0);

@@ -14,6 +14,7 @@ pub fn metadata(spec: &Spec) -> Vec<(String, Value)> {
         Family::ModernBert => "modern-bert",
         Family::Gemma => "gemma-embedding",
         Family::Jina | Family::JinaCode => "jina-bert-v2",
+        Family::Jina3 => "jina-bert-v3",
         Family::NomicExperts => "nomic-bert-moe",
         Family::T5 | Family::T5Gated => "t5encoder",
         other => panic!("GGUF has no architecture for {other:?}"),
@@ -155,6 +156,12 @@ pub fn config(spec: &Spec, kind: &str, further: &str) -> String {
 "attn_implementation": null, "pad_token_id": 0, "type_vocab_size": 2, "model_max_length": 8192"#
                 .into()
         }
+        Family::Jina3 => format!(
+            r#""hidden_act": "gelu", "position_embedding_type": "rotary", "rotary_emb_base": {:?}, "use_flash_attn": true,
+"lora_adaptations": null, "matryoshka_dimensions": [32], "truncate_dim": null, "emb_pooler": null, "type_vocab_size": 1,
+"load_trained_adapters": false, "pad_token_id": 1"#,
+            spec.rope_base
+        ),
         Family::T5 | Family::T5Gated => format!(
             r#""d_kv": {}, "feed_forward_proj": "{}", "relative_attention_num_buckets": 32, "relative_attention_max_distance": 128,
 "is_encoder_decoder": true, "num_decoder_layers": 2, "dropout_rate": 0.1, "decoder_start_token_id": 0, "dense_act_fn": "x",
@@ -165,8 +172,9 @@ pub fn config(spec: &Spec, kind: &str, further: &str) -> String {
         Family::Deberta => format!(
             r#""hidden_act": "gelu", "pad_token_id": 0, "embedding_size": {}, "relative_attention": true, "position_buckets": {},
 "max_relative_positions": {}, "norm_rel_ebd": "layer_norm", "share_att_key": true, "pos_att_type": "p2c|c2p",
-"position_biased_input": false, "pooler_hidden_act": "gelu", "pooler_dropout": 0, "pooler_hidden_size": {}, "type_vocab_size": 0"#,
-            spec.embedding, spec.span, spec.farthest, spec.width
+"position_biased_input": false, "pooler_hidden_act": "gelu", "pooler_dropout": 0, "pooler_hidden_size": {}, "type_vocab_size": 0,
+"conv_kernel_size": {}, "conv_groups": {}, "conv_act": "gelu""#,
+            spec.embedding, spec.span, spec.farthest, spec.width, spec.convolution.0, spec.convolution.1
         ),
         Family::Bert => r#""hidden_act": "gelu", "pad_token_id": 1"#.into(),
     };
@@ -191,6 +199,8 @@ pub fn hub_name(family: Family, prefix: &str, name: &str) -> String {
             }
             ("distance_embd", _) => "encoder.rel_embeddings".into(),
             ("distance_norm", _) => "encoder.LayerNorm".into(),
+            ("conv", _) => "encoder.conv.conv".into(),
+            ("conv_norm", _) => "encoder.conv.LayerNorm".into(),
             ("embeddings_project", Family::Deberta) => "embeddings.embed_proj".into(),
             ("cls", Family::Bert | Family::Gte | Family::Jina) if prefix != "roberta." => "pooler.dense".to_string(),
             ("cls", _) => return format!("classifier.dense.{end}"),
@@ -206,7 +216,7 @@ pub fn hub_name(family: Family, prefix: &str, name: &str) -> String {
             ("token_embd", _) => "embeddings.word_embeddings".into(),
             ("position_embd", _) => "embeddings.position_embeddings".into(),
             ("token_types", _) => "embeddings.token_type_embeddings".into(),
-            ("token_embd_norm", Family::Nomic | Family::NomicExperts) => "emb_ln".into(),
+            ("token_embd_norm", Family::Nomic | Family::NomicExperts | Family::Jina3) => "emb_ln".into(),
             ("token_embd_norm", _) => "embeddings.LayerNorm".into(),
             ("attn_rel_b", Family::Mpnet) => "encoder.relative_attention_bias".into(),
             (other, _) => panic!("{other}"),
@@ -231,6 +241,18 @@ pub fn hub_name(family: Family, prefix: &str, name: &str) -> String {
                 (Family::Nomic, "ffn_gate") => "mlp.fc12",
                 (Family::Nomic | Family::NomicExperts, "ffn_down") => "mlp.fc2",
                 (Family::Nomic | Family::NomicExperts, "layer_output_norm") => "norm2",
+                (Family::Jina3, part) => {
+                    let part = match part {
+                        "attn_qkv" => "mixer.Wqkv",
+                        "attn_output" => "mixer.out_proj",
+                        "attn_output_norm" => "norm1",
+                        "ffn_up" => "mlp.fc1",
+                        "ffn_down" => "mlp.fc2",
+                        "layer_output_norm" => "norm2",
+                        other => panic!("{other}"),
+                    };
+                    return format!("{prefix}encoder.layers.{layer}.{part}.{end}");
+                }
                 (Family::ModernBert, part) => {
                     let part = match part {
                         "attn_qkv" => "attn.Wqkv",

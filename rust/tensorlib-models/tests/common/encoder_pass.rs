@@ -120,12 +120,38 @@ impl Spec {
                     self.norm(t, &name("layer_output_norm"), &sum(&fed(&x), &x))
                 }
             };
-            xs = xs.iter().zip(attended).map(next).collect();
+            let inputs = std::mem::take(&mut xs);
+            xs = inputs.iter().zip(attended).map(next).collect();
+            if layer == 0 && self.convolution.0 > 0 {
+                xs = self.convolved(t, &inputs, &xs);
+            }
         }
         match t.find("output_norm.weight") {
             Some(_) => xs.iter().map(|x| self.norm(t, "output_norm", x)).collect(),
             None => xs,
         }
+    }
+
+    /// The norm of the first layer's results and of a convolution of its inputs, outside of which are zeros.
+    fn convolved(&self, t: &Tensors, inputs: &[Row], results: &[Row]) -> Vec<Row> {
+        let (taps, groups) = self.convolution;
+        let (kernel, of_group) = (t.get("conv.weight"), self.width / groups);
+        let of_token = |i: usize| {
+            let mut made = t.get("conv.bias").to_vec();
+            for (output, total) in made.iter_mut().enumerate() {
+                for channel in 0..of_group {
+                    for tap in 0..taps {
+                        let weight = kernel[(output * of_group + channel) * taps + tap];
+                        let place = (i + tap).checked_sub(taps / 2).filter(|place| *place < inputs.len());
+                        let first = output / of_group * of_group;
+                        *total += weight * place.map_or(0.0, |place| inputs[place][first + channel]);
+                    }
+                }
+            }
+            let made: Row = made.into_iter().map(gelu_erf).collect();
+            self.norm(t, "conv_norm", &sum(&results[i], &made))
+        };
+        (0..inputs.len()).map(of_token).collect()
     }
 
     /// The sum of a token's experts by their shares, and the bias.

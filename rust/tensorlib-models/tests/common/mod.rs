@@ -9,6 +9,7 @@ pub mod decoder;
 pub mod encoder;
 pub mod encoder_files;
 pub mod encoder_pass;
+pub mod encoder_tasks;
 pub mod families;
 pub mod hybrids;
 pub mod latent;

@@ -34,6 +34,20 @@ pub struct Tensors {
     pub all: BTreeMap<String, Stored>,
 }
 
+impl Stored {
+    /// A matrix of a type without blocks, transposed.
+    pub fn transposed(&self) -> Stored {
+        let (columns, rows, size) = (self.shape[0] as usize, self.shape[1] as usize, self.dtype.size());
+        let order: Vec<usize> = (0..columns * rows).map(|i| i % rows * columns + i / rows).collect();
+        Stored {
+            shape: vec![self.shape[1], self.shape[0]],
+            dtype: self.dtype,
+            bytes: order.iter().flat_map(|i| self.bytes[i * size..(i + 1) * size].to_vec()).collect(),
+            values: order.iter().map(|i| self.values[*i]).collect(),
+        }
+    }
+}
+
 impl Tensors {
     /// Adds a tensor of random values around `center`.
     pub fn add(&mut self, random: &mut Random, name: &str, shape: &[i64], center: f64, spread: f64, dtype: DType) {
@@ -70,6 +84,26 @@ impl Tensors {
             let (a, b) = (&a.values[matrix * rank * inputs..], &b.values[matrix * rank * outputs..]);
             *value += scale * (0..rank).map(|r| a[r * inputs + column] * b[row * rank + r]).sum::<f64>();
         }
+    }
+
+    /// Adds scale * B A to the rows of a table: a has a row of factors for each of its rows.
+    pub fn merge_rows(&mut self, name: &str, adapter: &Tensors, scale: f64) {
+        let (a, b) = (&adapter.all[&format!("{name}.lora_a")], &adapter.all[&format!("{name}.lora_b")]);
+        let stored = self.all.get_mut(name).unwrap();
+        let (rank, width) = (a.shape[0] as usize, b.shape[1] as usize);
+        for (i, value) in stored.values.iter_mut().enumerate() {
+            let (a, b) = (&a.values[i / width * rank..], &b.values[i % width * rank..]);
+            *value += scale * (0..rank).map(|r| a[r] * b[r]).sum::<f64>();
+        }
+    }
+
+    /// Puts matrices of one shape into one tensor.
+    pub fn stack(&mut self, name: &str, parts: &[&Stored]) {
+        let mut all = parts[0].clone();
+        all.bytes = parts.iter().flat_map(|part| part.bytes.clone()).collect();
+        all.values = parts.iter().flat_map(|part| part.values.clone()).collect();
+        all.shape.push(parts.len() as i64);
+        self.all.insert(name.into(), all);
     }
 
     /// Replaces two matrices by one with the rows of the first and then of the second.
@@ -189,7 +223,7 @@ impl Tensors {
     /// folders have them.
     pub fn with_experts_as_rows(&self) -> Tensors {
         let mut made = self.clone();
-        for stored in made.all.values_mut().filter(|stored| stored.shape.len() == 3) {
+        for (_, stored) in made.all.iter_mut().filter(|(name, of)| of.shape.len() == 3 && name.contains("_exps.")) {
             let [inputs, outputs, experts] = [0, 1, 2].map(|i| stored.shape[i]);
             stored.shape = vec![inputs, outputs * experts];
         }
@@ -292,6 +326,14 @@ impl Tensors {
     ) {
         let ctx = Context::new();
         let mut leafs = Vec::new();
+        // Tensors with three dimensions that are no stacks of experts.
+        let is_whole = |name: &str| {
+            name.ends_with("_fused")
+                || name.starts_with("encoder.conv")
+                || name == "conv.weight"
+                || name.contains(".lora_A")
+                || name.contains(".lora_B")
+        };
         for (name, Stored { shape, dtype, bytes, values }) in &self.all {
             if name.ends_with("ssm_conv1d.weight") || name.ends_with("shortconv.conv.weight") {
                 // A folder stores the kernel of a convolution over one channel.
@@ -300,9 +342,7 @@ impl Tensors {
                 let values: Vec<f32> = values.iter().map(|v| (v - 1.0) as f32).collect();
                 let bytes = dtype.quantize(&values, shape[0] as usize, None).unwrap();
                 leafs.push(Self::leaf(&ctx, &name_of(name, None), shape, *dtype, &bytes));
-            } else if shape.len() == 3 && !name.ends_with("_fused") && !name.starts_with("encoder.conv")
-                || shape.len() == 2 && name.ends_with("_norm.weight")
-            {
+            } else if shape.len() == 3 && !is_whole(name) || shape.len() == 2 && name.ends_with("_norm.weight") {
                 // A tensor of each expert, or of each head.
                 let (n, of_one) = shape.split_last().unwrap();
                 for (i, part) in bytes.chunks(bytes.len() / *n as usize).enumerate() {

@@ -12,7 +12,7 @@ use tensorlib_models::{Encoder, EncoderOptions, Pooling};
 type Known = (&'static str, fn() -> Spec);
 
 /// An architecture of each kind.
-const FAMILIES: [Known; 14] = [
+const FAMILIES: [Known; 16] = [
     ("bert", Spec::new),
     ("mpnet", Spec::mpnet),
     ("nomic_bert", Spec::nomic),
@@ -27,6 +27,8 @@ const FAMILIES: [Known; 14] = [
     ("t5", Spec::t5),
     ("mt5", Spec::t5_gated),
     ("deberta-v2", Spec::deberta),
+    ("xlm-roberta", Spec::jina3),
+    ("deberta-v2", Spec::deberta_convolved),
 ];
 
 /// Lines of many lengths, some of them equal.
@@ -76,7 +78,12 @@ fn vectors_are_those_of_double_precision() {
         ("nomic_bert", "bert.", Spec::nomic_experts()),
         ("t5", "", Spec::t5()),
         ("mt5", "", Spec::t5_gated()),
+        ("xlm-roberta", "roberta.", Spec::jina3()),
+        ("xlm-roberta", "", Spec { rope_base: 20_000.0, ..Spec::jina3() }),
         ("deberta-v2", "deberta.", Spec::deberta()),
+        ("deberta-v2", "deberta.", Spec::deberta_convolved()),
+        ("deberta-v2", "", Spec { convolution: (5, 4), ..Spec::deberta() }),
+        ("deberta-v2", "", Spec { convolution: (1, 1), layers: 1, ..Spec::deberta_convolved() }),
         ("deberta-v2", "", Spec { embedding: 64, span: 256, farthest: 512, ..Spec::deberta() }),
     ];
     for (i, (kind, prefix, spec)) in kinds.into_iter().enumerate() {
@@ -85,7 +92,8 @@ fn vectors_are_those_of_double_precision() {
             let tensors = spec.tensors(i as u64, dtype);
             let mut paths: Vec<PathBuf> = vec![folder.path("hub")];
             write_folder(&paths[0], &spec, &tensors, kind, prefix);
-            if ["bert", "nomic_bert", "modernbert", "gemma3_text", "t5", "mt5"].contains(&kind) {
+            let is_jina_3 = spec.family == Family::Jina3;
+            if is_jina_3 || ["bert", "nomic_bert", "modernbert", "gemma3_text", "t5", "mt5"].contains(&kind) {
                 paths.push(folder.path("model.gguf"));
                 let tensors = tensors.without_shared_bias();
                 let tensors = if spec.is_t5() { tensors.with_encoder_marks() } else { tensors };
@@ -292,7 +300,14 @@ fn settings_that_are_not_known() {
         ("t5", r#""feed_forward_proj": "gated-gelu""#, "DenseReluDense.wi_0.weight' is missing"),
         ("t5", r#""d_kv": 0"#, "d_kv: is 0: a whole number from 1"),
         ("t5", r#""d_kv": 16"#, "layer.0.SelfAttention.q.weight' is [64, 72] f32: [64, 48] is expected"),
-        ("deberta-v2", r#""conv_kernel_size": 3"#, "conv_kernel_size: is 3: models with a convolution are not known"),
+        ("deberta-v2", r#""conv_kernel_size": 3"#, "tensor 'encoder.conv.conv.weight' is missing: [3, 64, 64]"),
+        ("deberta-v2", r#""conv_kernel_size": 4"#, "conv_kernel_size: is 4: an odd number, or 0, is valid"),
+        (
+            "deberta-v2",
+            r#""conv_kernel_size": 3, "conv_groups": 5"#,
+            "conv_groups: is 5: a divisor of the 64 elements is valid",
+        ),
+        ("deberta-v2", r#""conv_act": "mish""#, "conv_act: is 'mish': tanh, gelu, gelu_new, gelu_pytorch_tanh, relu"),
         ("deberta-v2", r#""pos_att_type": "c2p|p2p""#, "pos_att_type: has 'p2p': c2p and p2c are known"),
         ("deberta-v2", r#""pos_att_type": ["c2p", 3]"#, "pos_att_type"),
         ("deberta-v2", r#""relative_attention": false"#, "relative_attention: is false, although pos_att_type"),

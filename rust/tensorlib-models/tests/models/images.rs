@@ -40,7 +40,7 @@ fn write(path: &Path, spec: &Spec, seed: u64, dtype: DType) -> Tensors {
 #[test]
 fn vectors_of_texts_and_images_are_those_of_double_precision() {
     let folder = Folder::new("clip");
-    for (i, spec) in [Spec::clip(), Spec::siglip()].iter().enumerate() {
+    for (i, spec) in [Spec::clip(), Spec::siglip(), Spec::siglip2()].iter().enumerate() {
         for dtype in [DType::F32, DType::F16, DType::BF16] {
             let path = folder.path(&format!("{i}-{dtype}"));
             let tensors = write(&path, spec, 3, dtype);
@@ -72,7 +72,7 @@ fn vectors_of_texts_and_images_are_those_of_double_precision() {
 #[test]
 fn weights_in_blocks_stay_near() {
     let folder = Folder::new("clip-blocks");
-    for (i, spec) in [Spec::clip(), Spec::siglip()].iter().enumerate() {
+    for (i, spec) in [Spec::clip(), Spec::siglip(), Spec::siglip2()].iter().enumerate() {
         let path = folder.path(&i.to_string());
         let tensors = write(&path, spec, 3, DType::F32);
         let encoder = Encoder::open(&path, &backend(), &EncoderOptions::new().stored_as(DType::Q8_0)).unwrap();
@@ -233,4 +233,122 @@ fn models_of_texts_take_no_images() {
     assert!(!encoder.has_images());
     let error = encoder.embed_images(&[Image::new(1, 1, vec![1, 2, 3]).unwrap()]).unwrap_err();
     assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("texts alone"), "{error}");
+}
+
+/// Images of many sizes, together and alone: those of whole patches as they are, with positions for their grid.
+#[test]
+fn images_of_any_size_have_the_vectors_of_double_precision() {
+    let (folder, spec) = (Folder::new("siglip2-sizes"), Spec::siglip2());
+    for dtype in [DType::F32, DType::BF16] {
+        let path = folder.path(&dtype.to_string());
+        let tensors = write(&path, &spec, 3, dtype);
+        let as_they_are = spec.preparation().replace("\"do_resize\": true", "\"do_resize\": false");
+        std::fs::write(path.join("preprocessor_config.json"), as_they_are).unwrap();
+        let encoder = open(&path);
+        assert_eq!(encoder.warnings(), [""; 0]);
+        // One patch, fewer than the grid of training and more, in rows and in columns.
+        let sizes = [(20, 20), (5, 5), (30, 15), (10, 45), (90, 5), (5, 90), (20, 20), (15, 10)];
+        let pixels: Vec<Vec<u8>> =
+            sizes.iter().enumerate().map(|(seed, (width, height))| pixels(*width, *height, seed)).collect();
+        let image = |i: usize| Image::new(sizes[i].0 as u32, sizes[i].1 as u32, pixels[i].clone()).unwrap();
+        let images: Vec<Image> = (0..sizes.len()).map(image).collect();
+        let together = encoder.embed_images(&images).unwrap();
+        for (i, found) in together.iter().enumerate() {
+            let off = error(found, &spec.image_of(&tensors, &pixels[i], sizes[i].0));
+            assert!(off < 1e-4, "{dtype} {:?}: {off:e}", sizes[i]);
+            let alone = encoder.embed_images(&images[i..i + 1]).unwrap();
+            assert!(alone[0].iter().zip(found).all(|(a, b)| (a - b).abs() <= 1e-5), "{:?}", sizes[i]);
+        }
+        for (width, height, words) in [(12, 10, "12 x 10 pixels"), (25, 20, "up to 18 of them, are valid")] {
+            let other = Image::new(width, height, vec![7; (width * height * 3) as usize]).unwrap();
+            let error = encoder.embed_images(&[other]).unwrap_err();
+            assert!(error.kind() == ErrorKind::Invalid && error.to_string().contains(words), "{error}");
+        }
+    }
+}
+
+/// Other images are resized in their proportions. What is resized to the size that it has stays, so that sizes of the
+/// published rule can be compared.
+#[test]
+fn images_of_any_size_keep_their_proportions() {
+    let (folder, spec) = (Folder::new("siglip2-resized"), Spec::siglip2());
+    let (path, by_hand) = (folder.path("hub"), folder.path("hand"));
+    let tensors = write(&path, &spec, 3, DType::F32);
+    write(&by_hand, &spec, 3, DType::F32);
+    let encoder = open(&path);
+    // 18 patches of 5 pixels: 6 x 3 of them have twice the width.
+    let wide = pixels(30, 15, 1);
+    let found = encoder.embed_images(&[Image::new(30, 15, wide.clone()).unwrap()]).unwrap();
+    assert!(error(&found[0], &spec.image_of(&tensors, &wide, 30)) < 1e-4);
+    // An image of one colour stays one, so its vector is that of its grid of patches alone.
+    let plain = |width: usize, height: usize| [9u8, 200, 77].repeat(width * height);
+    for (from, to) in [((60, 30), (30, 15)), ((11, 300), (5, 90)), ((1, 1), (20, 20)), ((400, 380), (20, 20))] {
+        let image = Image::new(from.0 as u32, from.1 as u32, plain(from.0, from.1)).unwrap();
+        let off =
+            error(&encoder.embed_images(&[image]).unwrap()[0], &spec.image_of(&tensors, &plain(to.0, to.1), to.0));
+        assert!(off < 1e-4, "{from:?}: {off:e}");
+    }
+}
+
+#[test]
+fn settings_of_images_of_any_size() {
+    let folder = Folder::new("siglip2-settings");
+    let (spec, path) = (Spec::siglip2(), folder.path("hub"));
+    write(&path, &spec, 3, DType::F32);
+    let config =
+        |text: &str, images: &str| std::fs::write(path.join("config.json"), spec.config(text, images)).unwrap();
+    for (images, words) in [
+        (r#", "num_patches": 17"#, "vision_config.num_patches: is 17: a square number, such as 256, is valid"),
+        (r#", "num_patches": 25"#, "position_embedding.weight' is [48, 16] f32: [48, 25] is expected"),
+        (r#", "patch_size": 7"#, "patch_size: is 5: the model's 7 pixels is valid"),
+        (r#", "image_size": 20"#, ""),
+    ] {
+        config("", images);
+        match words {
+            "" => assert!(open(&path).warnings()[0].ends_with("ignored: image_size")),
+            _ => assert!(refused(&path).contains(words), "{}", refused(&path)),
+        }
+    }
+    config("", "");
+    let prepared = |field: &str| {
+        let text = spec.preparation();
+        std::fs::write(path.join("preprocessor_config.json"), format!("{}, {field}}}", &text[..text.len() - 1]))
+            .unwrap();
+    };
+    for (field, words) in [
+        (r#""patch_size": 16"#, "patch_size: is 16: the model's 5 pixels is valid"),
+        (r#""max_num_patches": 0"#, "max_num_patches: is 0: a whole number from 1"),
+        (r#""resample": 9"#, "resample: is 9: 0 (nearest)"),
+        (r#""image_std": [1, 0, 1]"#, "image_std: is [1,0,1]: a list of 3 numbers other than 0"),
+    ] {
+        prepared(field);
+        assert!(refused(&path).contains(words), "{field}: {}", refused(&path));
+    }
+    // Sizes and cuts are of no use to the published code, and it has usual values for the rest.
+    prepared(r#""size": null, "crop_size": null, "image_mean": null, "image_std": null, "resample": null"#);
+    assert_eq!(open(&path).warnings(), [""; 0]);
+    let square = folder.path("square");
+    write(&square, &Spec::siglip(), 3, DType::F32);
+    let text = Spec::siglip().preparation();
+    let with = format!("{}, \"max_num_patches\": 256}}", &text[..text.len() - 1]);
+    std::fs::write(square.join("preprocessor_config.json"), with).unwrap();
+    assert!(refused(&square).contains("max_num_patches: is 256: models of images of one size have none"));
+}
+
+/// The tokenizer's own token fills texts up, and SigLIP 2's class turns them into lower case.
+#[test]
+fn texts_are_padded_by_the_tokenizer() {
+    let (folder, spec) = (Folder::new("siglip2-texts"), Spec::siglip2());
+    let path = folder.path("hub");
+    let tensors = write(&path, &spec, 3, DType::F32);
+    let config = |text: &str| std::fs::write(path.join("tokenizer_config.json"), text).unwrap();
+    config(r#"{"pad_token": "w4", "tokenizer_class": "GemmaTokenizer"}"#);
+    let encoder = open(&path);
+    assert_eq!(encoder.tokenize("W3").unwrap().0, [0]);
+    let found = encoder.embed_tokens(&[vec![3, 5]], |_| true).unwrap();
+    let mut tokens = vec![3, 5];
+    tokens.resize(spec.positions, 4);
+    assert!(error(&found[0], &spec.text(&tensors, &tokens)) < 1e-4);
+    config(r#"{"pad_token": "w4", "tokenizer_class": "Siglip2Tokenizer"}"#);
+    assert_eq!(open(&path).tokenize("W3").unwrap().0, [3]);
 }

@@ -34,6 +34,7 @@ mod speculation;
 mod speech;
 mod speech_files;
 mod streams;
+mod tasks;
 mod templates;
 mod token_heads;
 mod tools;

@@ -1,7 +1,10 @@
 //! CLIP (Radford and others, Learning Transferable Visual Models, 2021) and SigLIP (Zhai and others, Sigmoid Loss for
-//! Language Image Pre-Training, 2023): an encoder of texts and one of images, whose vectors are compared.
+//! Language Image Pre-Training, 2023), also SigLIP 2 (Tschannen and others, 2025): an encoder of texts and one of images,
+//! whose vectors are compared.
 
-use crate::encoder::shape::{Activation, Counts, ImagePooling, Images, Norms, Positions, Shape, EPS, POSITIONS};
+use crate::encoder::shape::{
+    Activation, Counts, ImagePooling, ImageSizes, Images, Norms, Positions, Shape, EPS, POSITIONS,
+};
 use crate::sentences::Pooling;
 use crate::settings::{Key, Settings};
 use crate::weights::{HubName, HubNames};
@@ -26,6 +29,8 @@ const IMAGE_ACTIVATION: Key = Key("", "vision_config.hidden_act");
 const IMAGE_PROJECTION: Key = Key("", "vision_config.projection_dim");
 const SIDE: Key = Key("", "vision_config.image_size");
 const PATCH: Key = Key("", "vision_config.patch_size");
+/// SigLIP 2 with images of any size has this instead of a side.
+const PATCHES: Key = Key("", "vision_config.num_patches");
 const CHANNELS: Key = Key("", "vision_config.num_channels");
 const USES_HEAD: Key = Key("", "vision_config.vision_use_head");
 const IMAGE_MODEL: Key = Key("", "vision_config");
@@ -61,7 +66,7 @@ impl Defaults {
         ]
     }
 
-    fn of_images(&self) -> [(Key, Json); 7] {
+    fn of_images(&self) -> [(Key, Json); 8] {
         let Counts { width, layers, heads, ffn } = IMAGE_COUNTS;
         [
             (width, 768.into()),
@@ -69,6 +74,7 @@ impl Defaults {
             (layers, LAYERS.into()),
             (heads, 12.into()),
             (SIDE, 224.into()),
+            (PATCHES, 256.into()),
             (PATCH, self.patch.into()),
             (IMAGE_EPS, self.eps.into()),
         ]
@@ -78,6 +84,7 @@ impl Defaults {
 /// Reads the settings of the text encoder and of the image encoder.
 pub fn shape(settings: &Settings) -> Result<Shape> {
     let is_clip = settings.architecture().starts_with("clip");
+    let is_any = settings.architecture().starts_with("siglip2");
     if !settings.is_hub() {
         let message = "architecture 'clip': GGUF files of this name hold image encoders of language models";
         return Err(Error::unsupported(message).with_hint("a hub folder of the model is read"));
@@ -90,8 +97,11 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
             if !value.is_object() {
                 return Err(settings.refuse(IMAGE_MODEL, format!("is {value}: an object is valid")));
             }
-            let settings = settings.with_values(&defaults.of_images())?;
-            Some(Box::new(images(&settings, is_clip, defaults.activation)?))
+            let defaults_of_images = defaults.of_images();
+            let other = if is_any { SIDE } else { PATCHES };
+            let used: Vec<_> = defaults_of_images.into_iter().filter(|(key, _)| key.1 != other.1).collect();
+            let settings = settings.with_values(&used)?;
+            Some(Box::new(images(&settings, (is_clip, is_any), defaults.activation)?))
         }
         None => None,
     };
@@ -131,12 +141,15 @@ fn activation(settings: &Settings, key: Key, default: &str) -> Result<Activation
 }
 
 /// Reads the settings of the image encoder.
-fn images(settings: &Settings, is_clip: bool, default: &str) -> Result<Images> {
-    let shape = Shape::read(settings, &IMAGE_COUNTS, IMAGE_EPS, SIDE, 0)?;
-    let (side, patch) = (settings.count(SIDE)?, settings.count(PATCH)?);
-    if side % patch != 0 {
-        let what = format!("is {patch}: a divisor of the image's {side} pixels is known");
-        return Err(Error::unsupported(format!("{}: {what}", settings.name(PATCH))));
+fn images(settings: &Settings, (is_clip, is_any): (bool, bool), default: &str) -> Result<Images> {
+    let shape = Shape::read(settings, &IMAGE_COUNTS, IMAGE_EPS, if is_any { PATCHES } else { SIDE }, 0)?;
+    let patch = settings.count(PATCH)?;
+    let sizes = if is_any { any_sizes(settings)? } else { ImageSizes::Square(settings.count(SIDE)?) };
+    if let ImageSizes::Square(side) = sizes {
+        if side % patch != 0 {
+            let what = format!("is {patch}: a divisor of the image's {side} pixels is known");
+            return Err(Error::unsupported(format!("{}: {what}", settings.name(PATCH))));
+        }
     }
     if let Some(channels) = settings.count_if(CHANNELS)?.filter(|n| *n != 3) {
         return Err(Error::unsupported(format!("{}: is {channels}: 3 is known", settings.name(CHANNELS))));
@@ -147,7 +160,16 @@ fn images(settings: &Settings, is_clip: bool, default: &str) -> Result<Images> {
     settings.count_if(IMAGE_PROJECTION)?;
     let pooling = if is_clip { ImagePooling::Token } else { ImagePooling::Attention };
     let shape = Shape { prefix: "v.", positions: Positions::Distances, ..shape };
-    Ok(Images { shape: layers(shape, activation(settings, IMAGE_ACTIVATION, default)?), side, patch, pooling })
+    Ok(Images { shape: layers(shape, activation(settings, IMAGE_ACTIVATION, default)?), sizes, patch, pooling })
+}
+
+/// The grid of positions of a model that takes images of any size.
+fn any_sizes(settings: &Settings) -> Result<ImageSizes> {
+    let patches = settings.count(PATCHES)?;
+    match (1..=patches).find(|across| across * across >= patches).filter(|across| across * across == patches) {
+        Some(across) => Ok(ImageSizes::Any { across }),
+        None => Err(settings.refuse(PATCHES, format!("is {patches}: a square number, such as 256, is valid"))),
+    }
 }
 
 /// The names in folders of both encoders. Our names of the image encoder start with `v.`.

@@ -2,6 +2,7 @@
 //! distances.
 
 use super::{bert, names};
+use crate::encoder::convolution::ConvolutionShape;
 use crate::encoder::shape::{
     Counts, HeadActivation, HeadPooling, HeadShape, Positions, Relative, Shape, EPS, POSITIONS,
 };
@@ -21,6 +22,8 @@ const KINDS: Key = Key("", "pos_att_type");
 const SHARED: Key = Key("", "share_att_key");
 const NORM: Key = Key("", "norm_rel_ebd");
 const CONVOLUTION: Key = Key("", "conv_kernel_size");
+const CONVOLUTION_GROUPS: Key = Key("", "conv_groups");
+const CONVOLUTION_ACTIVATION: Key = Key("", "conv_act");
 const HEAD_ACTIVATION: Key = Key("", "pooler_hidden_act");
 const HEAD_WIDTH: Key = Key("", "pooler_hidden_size");
 
@@ -31,10 +34,6 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
         return Err(Error::unsupported(message).with_hint("a hub folder of the model is read"));
     }
     let settings = &settings.with_defaults(&[(EPS, DEFAULT_EPS.into()), (POSITIONS, DEFAULT_POSITIONS.into())])?;
-    if let Some(size) = settings.whole_if(CONVOLUTION, 0)?.filter(|size| *size > 0) {
-        let what = format!("is {size}: models with a convolution are not known, 0 is valid");
-        return Err(Error::unsupported(format!("{}: {what}", settings.name(CONVOLUTION))));
-    }
     let shape = Shape::read(settings, &Counts::BERT, EPS, POSITIONS, 0)?;
     expect(settings, HEAD, shape.head)?;
     expect(settings, HEAD_WIDTH, shape.width)?;
@@ -48,6 +47,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
         norm_after_project: true,
         positions: if has_rows { shape.positions } else { Positions::Distances },
         relative: relative.filter(|relative| relative.keys || relative.queries),
+        convolution: convolution(settings, shape.width)?,
         classifier: Some(HeadShape { pooling: HeadPooling::First, activation: head_activation(settings)? }),
         ..shape
     })
@@ -59,6 +59,32 @@ fn expect(settings: &Settings, key: Key, wanted: i64) -> Result<()> {
         Some(found) => Err(Error::unsupported(format!("{}: is {found}: {wanted} is known", settings.name(key)))),
         None => Ok(()),
     }
+}
+
+/// The convolution after the first layer, if the model has one.
+fn convolution(settings: &Settings, width: i64) -> Result<Option<ConvolutionShape>> {
+    // A number below 1 means none.
+    let tokens = settings.number_if(CONVOLUTION)?.map_or(0, |n| n as i64);
+    let groups = settings.count_if(CONVOLUTION_GROUPS)?.unwrap_or(1);
+    settings.expect_text(CONVOLUTION_ACTIVATION, &["tanh", "gelu", "gelu_new", "gelu_pytorch_tanh", "relu", "silu"])?;
+    let activation = match settings.text_if(CONVOLUTION_ACTIVATION)?.as_deref() {
+        None | Some("tanh") => HeadActivation::Tanh,
+        Some("gelu") => HeadActivation::GeluErf,
+        Some("relu") => HeadActivation::Relu,
+        Some("silu") => HeadActivation::Silu,
+        Some(_) => HeadActivation::Gelu,
+    };
+    if tokens < 1 {
+        return Ok(None);
+    }
+    if tokens % 2 == 0 {
+        return Err(settings.refuse(CONVOLUTION, format!("is {tokens}: an odd number, or 0, is valid")));
+    }
+    if width % groups != 0 {
+        let what = format!("is {groups}: a divisor of the {width} elements is valid");
+        return Err(settings.refuse(CONVOLUTION_GROUPS, what));
+    }
+    Ok(Some(ConvolutionShape { tokens, groups, activation }))
 }
 
 fn head_activation(settings: &Settings) -> Result<HeadActivation> {
@@ -140,6 +166,8 @@ fn name(layer: Option<&str>, part: &str) -> Option<String> {
             "distance_embd" => Some("encoder.rel_embeddings".into()),
             "distance_norm" => Some("encoder.LayerNorm".into()),
             "embeddings_project" => Some("embeddings.embed_proj".into()),
+            "conv" => Some("encoder.conv.conv".into()),
+            "conv_norm" => Some("encoder.conv.LayerNorm".into()),
             _ => names::bert(None, part),
         };
     };

@@ -58,6 +58,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
         max_tokens: found.context,
         buckets: None,
         relative: None,
+        convolution: None,
         fused: false,
         gate: GateRows::Own,
         experts: None,
@@ -76,6 +77,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
         projection: None,
         padding: None,
         images: None,
+        tasks: None,
     })
 }
 

@@ -7,6 +7,7 @@ mod distilbert;
 mod gemma;
 mod gte;
 mod jina;
+mod jina3;
 mod modernbert;
 mod mpnet;
 mod names;
@@ -17,12 +18,13 @@ use super::shape::Shape;
 use crate::architecture::{self, Architecture, Known, Written};
 use crate::settings::{
     Settings, CLIP_CONFIG, DEBERTA_CONFIG, DISTILBERT_CONFIG, ELECTRA_CONFIG, ENCODER_CONFIG, ENCODER_GGUF,
-    GEMMA_CONFIG, GTE_CONFIG, HEAD_CONFIG, JINA_CONFIG, MODERNBERT_CONFIG, NOMIC_CONFIG, T5_CONFIG, T5_GGUF,
+    GEMMA_CONFIG, GTE_CONFIG, HEAD_CONFIG, JINA_3_CONFIG, JINA_CONFIG, MODERNBERT_CONFIG, NOMIC_CONFIG, T5_CONFIG,
+    T5_GGUF,
 };
 use crate::weights::HubNames;
 use crate::Result;
 
-static ALL: [Architecture<Shape>; 13] = [
+static ALL: [Architecture<Shape>; 14] = [
     Architecture { names: &["bert"], shape: bert::shape, hub_names: bert::hub_names, written: Written::plain("bert") },
     Architecture {
         names: &["roberta", "xlm-roberta", "camembert"],
@@ -55,9 +57,15 @@ static ALL: [Architecture<Shape>; 13] = [
         hub_names: jina::hub_names,
         written: Written::plain("jina-bert-v2"),
     },
+    Architecture {
+        names: &["jina-bert-v3"],
+        shape: jina3::shape,
+        hub_names: jina3::hub_names,
+        written: Written::with("jina-bert-v3", jina3::add_keys),
+    },
     Architecture { names: &["new", "gte"], shape: gte::shape, hub_names: gte::hub_names, written: None },
     Architecture {
-        names: &["clip", "clip_text_model", "siglip", "siglip_text_model"],
+        names: &["clip", "clip_text_model", "siglip", "siglip_text_model", "siglip2", "siglip2_text_model"],
         shape: clip::shape,
         hub_names: clip::hub_names,
         written: None,
@@ -86,6 +94,23 @@ static JINA: [Architecture<Shape>; 1] = [Architecture {
     written: Written::plain("jina-bert-v2"),
 }];
 
+/// Encoders whose folders call themselves XLM-RoBERTa.
+static JINA_3: [Architecture<Shape>; 1] = [Architecture {
+    names: &["xlm-roberta"],
+    shape: jina3::shape,
+    hub_names: jina3::hub_names,
+    written: Written::with("jina-bert-v3", jina3::add_keys),
+}];
+
+/// The encoders among which the settings name one.
+fn named(settings: &Settings) -> Result<&'static [Architecture<Shape>]> {
+    Ok(match (jina::is_jina(settings)?, jina3::is_jina_3(settings)?) {
+        (true, _) => &JINA,
+        (_, true) => &JINA_3,
+        (false, false) => &ALL,
+    })
+}
+
 /// The names of all encoders.
 pub fn names() -> impl Iterator<Item = &'static str> {
     ALL.iter().flat_map(|known| known.names).copied()
@@ -103,25 +128,26 @@ pub fn is_encoder(settings: &Settings) -> Result<bool> {
 pub fn read(settings: &Settings) -> Result<(Shape, HubNames)> {
     let config: &[_] = match settings.architecture() {
         "bert" if jina::is_jina(settings)? => &[&ENCODER_CONFIG, &HEAD_CONFIG, &JINA_CONFIG],
+        "xlm-roberta" if jina3::is_jina_3(settings)? => &[&ENCODER_CONFIG, &HEAD_CONFIG, &JINA_3_CONFIG],
         "new" | "gte" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &GTE_CONFIG],
         "gemma3_text" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &GEMMA_CONFIG],
         "nomic_bert" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &NOMIC_CONFIG],
         "electra" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &ELECTRA_CONFIG],
-        "clip" | "clip_text_model" | "siglip" | "siglip_text_model" => &[&CLIP_CONFIG, &ENCODER_CONFIG, &HEAD_CONFIG],
+        "clip" | "clip_text_model" | "siglip" | "siglip_text_model" | "siglip2" | "siglip2_text_model" => {
+            &[&CLIP_CONFIG, &ENCODER_CONFIG, &HEAD_CONFIG]
+        }
         "deberta-v2" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &DEBERTA_CONFIG],
         "t5" | "mt5" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &T5_CONFIG],
         "distilbert" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &DISTILBERT_CONFIG],
         "modernbert" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &MODERNBERT_CONFIG],
         _ => &[&ENCODER_CONFIG, &HEAD_CONFIG],
     };
-    let all: &[Architecture<Shape>] = if jina::is_jina(settings)? { &JINA } else { &ALL };
-    architecture::read(all, "encoder", settings, &Known { config, gguf: &[&ENCODER_GGUF, &T5_GGUF] })
+    architecture::read(named(settings)?, "encoder", settings, &Known { config, gguf: &[&ENCODER_GGUF, &T5_GGUF] })
 }
 
 /// The GGUF form of the encoder that a folder's settings describe.
 pub fn written(settings: &Settings) -> Result<&'static Written<Shape>> {
-    let all: &'static [Architecture<Shape>] = if jina::is_jina(settings)? { &JINA } else { &ALL };
-    architecture::written(all, settings)
+    architecture::written(named(settings)?, settings)
 }
 
 /// [`read`] without a look at the settings that nothing reads.

@@ -16,7 +16,7 @@ const COUNTS: Counts = Counts {
 const TOKENS: Key = Key("context_length", "n_positions");
 const EPS: Key = Key("attention.layer_norm_epsilon", "layer_norm_epsilon");
 const ACTIVATION: Key = Key("", "activation_function");
-const BASE: Key = Key("rope.freq_base", "rotary_emb_base");
+pub const BASE: Key = Key("rope.freq_base", "rotary_emb_base");
 const DIMS: Key = Key("rope.dimension_count", "");
 const SHARE: Key = Key("", "rotary_emb_fraction");
 const STRETCH: Key = Key("", "rotary_scaling_factor");
@@ -57,7 +57,8 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
     })
 }
 
-fn base(settings: &Settings) -> Result<f64> {
+/// The base of rotations.
+pub fn base(settings: &Settings) -> Result<f64> {
     // Every folder states it, and versions of the published code differ in their default.
     let base = match settings.is_hub() {
         true => settings.number(BASE)?,
@@ -73,8 +74,12 @@ fn base(settings: &Settings) -> Result<f64> {
 fn dims(settings: &Settings, head: i64) -> Result<i64> {
     let share = settings.number_if(SHARE)?.unwrap_or(1.0);
     let dims = settings.count_if(DIMS)?.unwrap_or((head as f64 * share) as i64);
+    check_dims(settings, if settings.is_hub() { SHARE } else { DIMS }, dims, head)
+}
+
+/// Refuses a setting that makes another number of elements turn than heads may have.
+pub fn check_dims(settings: &Settings, key: Key, dims: i64, head: i64) -> Result<i64> {
     if dims < 2 || dims % 2 != 0 || dims > head {
-        let key = if settings.is_hub() { SHARE } else { DIMS };
         let what = format!("{dims} of a head's {head} elements turn: an even number up to {head} is valid");
         return Err(settings.refuse(key, what));
     }

@@ -132,20 +132,24 @@ impl Classifier {
             HeadPooling::Mean => mean(batch, x)?,
         };
         if let Some(dense) = &self.dense {
-            let y = dense.forward(&x, pass)?;
-            x = match self.shape.activation {
-                HeadActivation::Tanh => y.tanh()?,
-                HeadActivation::Gelu => y.gelu()?,
-                HeadActivation::GeluErf => y.gelu_erf()?,
-                HeadActivation::Relu => y.relu()?,
-                HeadActivation::Silu => y.silu()?,
-            };
+            x = activated(&dense.forward(&x, pass)?, self.shape.activation)?;
         }
         if let Some(norm) = &self.norm {
             x = norm.forward(&x, pass)?;
         }
         Ok(self.output.forward(&x, pass)?)
     }
+}
+
+/// A function of each element.
+pub fn activated(x: &Tensor, activation: HeadActivation) -> Result<Tensor> {
+    Ok(match activation {
+        HeadActivation::Tanh => x.tanh()?,
+        HeadActivation::Gelu => x.gelu()?,
+        HeadActivation::GeluErf => x.gelu_erf()?,
+        HeadActivation::Relu => x.relu()?,
+        HeadActivation::Silu => x.silu()?,
+    })
 }
 
 /// The mean of each line's vectors.

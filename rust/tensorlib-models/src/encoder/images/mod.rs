@@ -1,15 +1,18 @@
-//! The image encoder of CLIP and SigLIP, whose vectors are compared with those of texts.
+//! The image encoder of CLIP, SigLIP and SigLIP 2, whose vectors are compared with those of texts.
 
 mod image;
+mod positions;
 mod preparation;
+mod proportions;
 
 pub use image::Image;
 pub use preparation::Preparation;
 
-use super::batches::{Batch, Group};
+use super::attention::joined;
+use super::batches::{batches, Batch, Group};
 use super::feed::activated;
 use super::layer::{Firsts, Layer, Run};
-use super::shape::{ImagePooling, Images};
+use super::shape::{ImagePooling, ImageSizes, Images};
 use super::vectors::unit;
 use super::Encoder;
 use crate::norm::Norm;
@@ -18,15 +21,12 @@ use crate::{Error, Result};
 use tensorlib::nn::{Embedding, Linear, Module, Pass};
 use tensorlib::{Context, DType, FlashAttnExtOptions, Tensor};
 
-/// Tokens of images that are computed together.
-const TOKENS: i64 = 4096;
-
 /// The weights of the image encoder.
 pub struct ImageTower {
     of: Images,
     /// None without the file that describes it.
     preparation: Option<Preparation>,
-    /// [patch, patch, 3, width]
+    /// [pixels of a patch, width]; for images of one size the pixels have three dimensions.
     patches: Tensor,
     patch_bias: Option<Tensor>,
     positions: Embedding,
@@ -76,9 +76,12 @@ impl ImageTower {
         }
         Ok(ImageTower {
             preparation,
-            patches: weights.get("v.patch_embd.weight", &[patch, patch, 3, width])?,
+            patches: match of.sizes {
+                ImageSizes::Square(_) => weights.get("v.patch_embd.weight", &[patch, patch, 3, width])?,
+                ImageSizes::Any { .. } => weights.get("v.patch_embd.weight", &[patch * patch * 3, width])?,
+            },
             patch_bias: weights.find("v.patch_embd.bias", &[width])?,
-            positions: weights.embedding("v.position_embd", width, of.tokens())?,
+            positions: weights.embedding("v.position_embd", width, of.positions())?,
             layers: (0..shape.layers).map(|i| Layer::load(weights, shape, i)).collect::<Result<_>>()?,
             post_norm: norm("v.post_norm")?,
             pooling,
@@ -86,62 +89,92 @@ impl ImageTower {
         })
     }
 
-    /// The vectors of images, [elements, images or more], from their patches, [pixels, patches, images].
-    fn forward(&self, ctx: &Context, pixels: &Tensor, images: usize, pass: Pass) -> Result<Tensor> {
-        let (of, n) = (&self.of, images as i64);
-        let (width, tokens) = (of.shape.width, of.tokens());
-        let matrix = ctx.within(|| self.patches.reshape([of.patch * of.patch * 3, width]))?;
-        let mut x = matrix.mul_mat_exact(&pixels.reshape([of.patch * of.patch * 3, of.patches() * n])?)?;
-        if let Some(bias) = &self.patch_bias {
-            x = (&x + bias)?;
-        }
-        let mut x = x.reshape([width, of.patches(), n])?;
-        if let Pooled::Token { class, .. } = &self.pooling {
-            x = ctx.within(|| class.cast(DType::F32)?.reshape([width, 1, 1])?.repeat([width, 1, n]))?.concat(&x, 1)?;
-        }
-        let numbers: Vec<i32> = (0..tokens).map(|i| i32::try_from(i).unwrap_or(i32::MAX)).collect();
-        let positions = ctx.tensor_of([tokens], &numbers)?;
-        let rows = self.positions.forward(&positions, &pass)?.reshape([width, tokens, 1])?;
-        x = (&x + &rows)?.reshape([width, tokens * n])?;
+    /// The tokens of an image with such a grid of patches.
+    fn tokens(&self, (rows, columns): (usize, usize)) -> usize {
+        rows * columns + usize::try_from(self.of.other_tokens()).unwrap_or(0)
+    }
+
+    /// The vectors of a batch's images, [elements, images or more], from their patches, [pixels, patches], and the grid of
+    /// each image's patches.
+    fn forward(
+        &self,
+        ctx: &Context,
+        pixels: &Tensor,
+        batch: &Batch,
+        grids: &[(usize, usize)],
+        pass: Pass,
+    ) -> Result<Tensor> {
+        let of = &self.of;
+        let mut x = self.embedded(ctx, pixels, grids, &pass)?;
         if let Pooled::Token { pre_norm, .. } = &self.pooling {
             x = pre_norm.forward(&x, &pass)?;
         }
-        let groups = vec![Group { length: tokens as usize, lines: images, start: 0 }];
-        let batch = Batch { lines: (0..images).collect(), groups };
-        let run = Run {
-            shape: &of.shape,
-            batch: &batch,
-            positions: &positions,
-            biases: None,
-            near: None,
-            distances: None,
-            pass,
-        };
+        let positions = ctx.tensor_of([1], &[0i32])?;
+        let run =
+            Run { shape: &of.shape, batch, positions: &positions, biases: None, near: None, distances: None, pass };
         let firsts = match self.pooling {
-            Pooled::Token { .. } => Some(Firsts::of(ctx, &batch)?),
+            Pooled::Token { .. } => Some(Firsts::new(ctx, batch)?),
             Pooled::Attention { .. } => None,
         };
         for (i, layer) in self.layers.iter().enumerate() {
             x = layer.forward(&run, &x, firsts.as_ref().filter(|_| i + 1 == self.layers.len()))?;
         }
         let x = self.post_norm.forward(&x, &run.pass)?;
-        self.pooled(ctx, &x, n, &run.pass)
+        self.pooled(ctx, &x, batch, &run.pass)
     }
 
-    fn pooled(&self, ctx: &Context, x: &Tensor, n: i64, pass: &Pass) -> Result<Tensor> {
+    /// The vectors of all tokens before the layers, [width, tokens].
+    fn embedded(&self, ctx: &Context, pixels: &Tensor, grids: &[(usize, usize)], pass: &Pass) -> Result<Tensor> {
+        let (of, images) = (&self.of, grids.len() as i64);
+        let width = of.shape.width;
+        let matrix = ctx.within(|| self.patches.reshape([of.patch * of.patch * 3, width]))?;
+        let mut x = matrix.mul_mat_exact(pixels)?;
+        if let Some(bias) = &self.patch_bias {
+            x = (&x + bias)?;
+        }
+        if let ImageSizes::Any { across } = of.sizes {
+            return Ok((&x + &self.resized_positions(ctx, across, grids)?)?);
+        }
+        let tokens = of.positions();
+        x = x.reshape([width, tokens - of.other_tokens(), images])?;
+        if let Pooled::Token { class, .. } = &self.pooling {
+            let class = ctx.within(|| class.cast(DType::F32)?.reshape([width, 1, 1])?.repeat([width, 1, images]))?;
+            x = class.concat(&x, 1)?;
+        }
+        let numbers: Vec<i32> = (0..tokens).map(|i| i32::try_from(i).unwrap_or(i32::MAX)).collect();
+        let rows = self.positions.forward(&ctx.tensor_of([tokens], &numbers)?, pass)?.reshape([width, tokens, 1])?;
+        Ok((&x + &rows)?.reshape([width, tokens * images])?)
+    }
+
+    /// The vectors of positions for images with these grids of patches, one after the other.
+    fn resized_positions(&self, ctx: &Context, across: i64, grids: &[(usize, usize)]) -> Result<Tensor> {
+        let values = self.positions.weight.to_f32_vec()?;
+        let across = usize::try_from(across).unwrap_or(1);
+        let all: Vec<f32> = grids.iter().flat_map(|grid| positions::resized(&values, across, *grid)).collect();
+        let width = self.of.shape.width;
+        Ok(ctx.tensor([width, all.len() as i64 / width], &all)?)
+    }
+
+    fn pooled(&self, ctx: &Context, x: &Tensor, batch: &Batch, pass: &Pass) -> Result<Tensor> {
         let shape = &self.of.shape;
-        let (width, head, heads, tokens) = (shape.width, shape.head, shape.heads, self.of.tokens());
+        let (width, head, heads) = (shape.width, shape.head, shape.heads);
         match &self.pooling {
             Pooled::Token { projection, .. } => Ok(projection.forward(x, pass)?),
             Pooled::Attention { probe, qkv, output, norm, up, down } => {
                 let probe = ctx.within(|| probe.cast(DType::F32)?.reshape([width, 1]))?;
                 let q = qkv.forward(&probe, pass)?.narrow(0, 0, width)?.cont()?.reshape([head, 1, heads, 1])?;
-                let all = qkv.forward(x, pass)?.reshape([head, 3 * heads, tokens, n])?;
-                let part = |first: i64| all.narrow(1, first, heads)?.permute([0, 2, 1, 3]);
-                let options = FlashAttnExtOptions::new().scale(shape.attention_scale);
-                let q = q.repeat([head, 1, heads, n])?;
-                let c = q.flash_attn_ext(&part(heads)?, &part(2 * heads)?, None, None, options)?;
-                let x = output.forward(&c.reshape([width, n])?, pass)?;
+                let all = qkv.forward(x, pass)?;
+                let of_group = |group: &Group| -> Result<Tensor> {
+                    let (length, n) = (group.length as i64, group.lines as i64);
+                    let all = all.narrow(1, group.start as i64, length * n)?.reshape([head, 3 * heads, length, n])?;
+                    let part = |first: i64| all.narrow(1, first, heads)?.permute([0, 2, 1, 3]);
+                    let options = FlashAttnExtOptions::new().scale(shape.attention_scale);
+                    let q = q.repeat([head, 1, heads, n])?;
+                    let c = q.flash_attn_ext(&part(heads)?, &part(2 * heads)?, None, None, options)?;
+                    Ok(c.reshape([width, n])?)
+                };
+                let c = joined(batch.groups.iter().map(of_group).collect::<Result<_>>()?)?;
+                let x = output.forward(&c, pass)?;
                 let hidden = activated(&up.forward(&norm.forward(&x, pass)?, pass)?, shape.activation)?;
                 Ok((&down.forward(&hidden, pass)? + &x)?)
             }
@@ -171,39 +204,40 @@ impl Encoder {
             let message = "the model's folder has no preprocessor_config.json, which says how images are prepared";
             return Err(Error::no_file(message).with_hint("fetch it with the other files of the folder"));
         };
+        let grids = images.iter().map(|image| preparation.grid(image)).collect::<Result<Vec<_>>>()?;
+        let lengths: Vec<usize> = grids.iter().map(|grid| tower.tokens(*grid)).collect();
         let mut ctx = Context::on(&self.backend);
-        let mut vectors = Vec::with_capacity(images.len());
-        let together = usize::try_from(TOKENS / tower.of.tokens()).unwrap_or(1).max(1);
-        for part in images.chunks(together) {
-            let mut pixels = Vec::new();
-            for image in part {
-                pixels.extend(preparation.patches(image)?);
-            }
-            let (width, made) = self.vectors_of_patches(tower, &ctx, &pixels, part.len())?;
-            for vector in made.chunks(width.max(1)).take(part.len()) {
+        let mut vectors = vec![Vec::new(); images.len()];
+        for batch in batches(&lengths) {
+            let batch = batch.with_two_columns();
+            let grids: Vec<(usize, usize)> = batch.lines.iter().map(|image| grids[*image]).collect();
+            let patches = batch.lines.iter().map(|image| preparation.patches(&images[*image]));
+            let pixels = patches.collect::<Result<Vec<_>>>()?.concat();
+            let (width, made) = self.vectors_of_patches(tower, &ctx, &pixels, (&batch, &grids))?;
+            for (image, vector) in batch.lines.iter().zip(made.chunks(width.max(1))) {
                 if let Some(value) = vector.iter().find(|x| !x.is_finite()) {
-                    let what = format!("image {}: its vector holds {value}, which is no vector", vectors.len());
+                    let what = format!("image {image}: its vector holds {value}, which is no vector");
                     return Err(self.not_finite(what));
                 }
                 let vector: Vec<f64> = vector.iter().map(|x| f64::from(*x)).collect();
-                vectors.push(unit(&vector, self.kept));
+                vectors[*image] = unit(&vector, self.kept);
             }
             ctx.reset()?;
         }
         Ok(vectors)
     }
 
-    /// The elements of a vector, and those of images of these pixels, or of more.
+    /// The elements of a vector, and those of a batch's images, or of more.
     fn vectors_of_patches(
         &self,
         tower: &ImageTower,
         ctx: &Context,
         pixels: &[f32],
-        images: usize,
+        (batch, grids): (&Batch, &[(usize, usize)]),
     ) -> Result<(usize, Vec<f32>)> {
-        let (n, patches) = (images as i64, tower.of.patches());
-        let pixels = ctx.tensor([pixels.len() as i64 / (patches * n), patches, n], pixels)?;
-        let made = tower.forward(ctx, &pixels, images, self.pass())?;
+        let of_patch = 3 * tower.of.patch.pow(2);
+        let pixels = ctx.tensor([of_patch, pixels.len() as i64 / of_patch], pixels)?;
+        let made = tower.forward(ctx, &pixels, batch, grids, self.pass())?;
         Ok((usize::try_from(made.shape()[0]).unwrap_or(1), self.read(&made)?))
     }
 }

@@ -1,7 +1,8 @@
 //! How images are resized, cut and normalised before a model sees them: preprocessor_config.json.
 
 use super::image::Image;
-use crate::encoder::shape::Images;
+use super::proportions;
+use crate::encoder::shape::{ImageSizes, Images};
 use crate::settings::{Fields, Object};
 use crate::warnings::Warnings;
 use crate::{Error, Result};
@@ -13,6 +14,9 @@ use std::path::Path;
 const FILE: &str = "preprocessor_config.json";
 /// A resized image has at most this many pixels, however long it is.
 const MOST_PIXELS: u64 = 1 << 26;
+/// What the published class takes where a file for images of any size does not say.
+const KNOWN_PATCH: i64 = 16;
+const KNOWN_PATCHES: i64 = 256;
 
 const FIELDS: Fields = Fields {
     known: &[
@@ -32,6 +36,8 @@ const FIELDS: Fields = Fields {
         "image_processor_type",
         "image_std",
         "input_data_format",
+        "max_num_patches",
+        "patch_size",
         "processor_class",
         "resample",
         "rescale_factor",
@@ -50,6 +56,17 @@ enum Size {
         width: u32,
         height: u32,
     },
+    /// Up to this many patches, in about the image's proportions.
+    Patches(u32),
+}
+
+/// The size of prepared images.
+#[derive(Clone, Copy, Debug)]
+enum Sizes {
+    /// Squares with sides of this number of pixels.
+    Square(u32),
+    /// Whole patches, up to this number.
+    Any(u32),
 }
 
 /// What is done to images.
@@ -61,7 +78,7 @@ pub struct Preparation {
     factor: f32,
     mean: [f32; 3],
     deviation: [f32; 3],
-    side: u32,
+    sizes: Sizes,
     patch: u32,
 }
 
@@ -70,23 +87,23 @@ impl Preparation {
     pub fn read(folder: Option<&Path>, of: &Images, warnings: &Warnings) -> Result<Option<Self>> {
         let path = folder.unwrap_or(Path::new("")).join(FILE);
         let Some(file) = Object::read(&path, &FIELDS, warnings)? else { return Ok(None) };
-        let side = u32::try_from(of.side).unwrap_or(0);
-        let cut = file.flag_if("do_center_crop")?.unwrap_or(!file.json["crop_size"].is_null());
-        if cut {
-            size_of(&file, "crop_size")?.check(&file, "crop_size", side)?;
-        }
-        let filter = filter_of(&file)?;
-        let resize = match file.flag_if("do_resize")?.unwrap_or(true) {
-            true => Some((size_of(&file, "size")?, filter)),
-            false => None,
+        let patch = u32::try_from(of.patch).unwrap_or(1);
+        let sizes = sizes_of(&file, of, patch)?;
+        let resizes = file.flag_if("do_resize")?.unwrap_or(true);
+        let (resize, cut) = match sizes {
+            Sizes::Square(side) => square(&file, side, resizes)?,
+            // The published code has no use for a size, and cuts nothing.
+            Sizes::Any(most) => {
+                let filter = filter_of(&file, FilterType::Triangle)?;
+                (resizes.then_some((Size::Patches(most), filter)), false)
+            }
         };
-        if let Some((size @ Size::Both { .. }, _)) = resize.filter(|_| !cut) {
-            size.check(&file, "size", side)?;
-        }
         let rescales = file.flag_if("do_rescale")?.unwrap_or(true);
         let factor = number(&file, "rescale_factor")?.unwrap_or(1.0 / 255.0);
         let normalises = file.flag_if("do_normalize")?.unwrap_or(true);
+        let is_any = matches!(sizes, Sizes::Any(_));
         let of_channels = |name: &str, usual: f32| match normalises {
+            true if is_any && file.json[name].is_null() => Ok([0.5; 3]),
             true => channels(&file, name),
             false => Ok([usual; 3]),
         };
@@ -94,24 +111,57 @@ impl Preparation {
         if deviation.contains(&0.0) {
             return Err(file.wrong("image_std", "a list of 3 numbers other than 0"));
         }
-        let patch = u32::try_from(of.patch).unwrap_or(1);
         let factor = if rescales { factor } else { 1.0 };
-        Ok(Some(Preparation { resize, cut, factor, mean, deviation, side, patch }))
+        Ok(Some(Preparation { resize, cut, factor, mean, deviation, sizes, patch }))
     }
 
-    /// The image's patches: rows of patches from the top, and in each the rows of red, of green and of blue.
+    /// The number of rows of the image's patches, and of patches in each row.
+    pub fn grid(&self, image: &Image) -> Result<(usize, usize)> {
+        let (width, height) = match (self.sizes, self.resize) {
+            (Sizes::Square(side), _) => (u64::from(side), u64::from(side)),
+            (Sizes::Any(_), Some((Size::Patches(most), _))) => {
+                proportions::resized(image.rgb.dimensions(), self.patch, most)
+            }
+            (Sizes::Any(most), _) => {
+                let (width, height) = (image.width(), image.height());
+                let patches = u64::from(width / self.patch) * u64::from(height / self.patch);
+                if width % self.patch != 0 || height % self.patch != 0 || patches > u64::from(most) {
+                    return Err(Error::invalid(format!(
+                        "an image of {width} x {height} pixels, which the folder's {FILE} does not resize: whole \
+                         patches of {} pixels, up to {most} of them, are valid",
+                        self.patch
+                    )));
+                }
+                (u64::from(width), u64::from(height))
+            }
+        };
+        let patches = |pixels: u64| usize::try_from(pixels / u64::from(self.patch)).unwrap_or(usize::MAX);
+        Ok((patches(height), patches(width)))
+    }
+
+    /// The image's patches: rows of patches from the top. In a patch, the rows of red, of green and of blue follow each
+    /// other, or the colours of a pixel where images have any size.
     pub fn patches(&self, image: &Image) -> Result<Vec<f32>> {
         let prepared = self.prepared(&image.rgb)?;
-        let (side, patch) = (self.side, self.patch);
-        let mut values = Vec::with_capacity(3 * (side * side) as usize);
-        for top in (0..side).step_by(patch as usize) {
-            for left in (0..side).step_by(patch as usize) {
-                for channel in 0..3 {
-                    for y in top..top + patch {
-                        for x in left..left + patch {
-                            let byte = f32::from(prepared.get_pixel(x, y)[channel]);
-                            values.push((byte * self.factor - self.mean[channel]) / self.deviation[channel]);
-                        }
+        let ((width, height), patch) = (prepared.dimensions(), self.patch);
+        let mut values = Vec::with_capacity(prepared.len());
+        for top in (0..height).step_by(patch as usize) {
+            for left in (0..width).step_by(patch as usize) {
+                let pixels = || (top..top + patch).flat_map(|y| (left..left + patch).map(move |x| (x, y)));
+                let value = |(x, y): (u32, u32), channel: usize| {
+                    let byte = f32::from(prepared.get_pixel(x, y)[channel]);
+                    (byte * self.factor - self.mean[channel]) / self.deviation[channel]
+                };
+                match self.sizes {
+                    Sizes::Square(_) => {
+                        values.extend(
+                            (0..3)
+                                .flat_map(|channel| pixels().map(move |pixel| (pixel, channel)))
+                                .map(|(pixel, channel)| value(pixel, channel)),
+                        );
+                    }
+                    Sizes::Any(_) => {
+                        values.extend(pixels().flat_map(|pixel| [0, 1, 2].map(|channel| value(pixel, channel))));
                     }
                 }
             }
@@ -126,6 +176,7 @@ impl Preparation {
             Some((size, filter)) => {
                 let (width, height) = match size {
                     Size::Both { width, height } => (u64::from(width), u64::from(height)),
+                    Size::Patches(most) => proportions::resized((width, height), self.patch, most),
                     Size::Shorter(n) => {
                         let (short, long) = (u64::from(width.min(height)), u64::from(width.max(height)));
                         let longer = u64::from(n) * long / short;
@@ -147,15 +198,52 @@ impl Preparation {
             }
             None => image.clone(),
         };
-        let resized = if self.cut { middle(&resized, self.side) } else { resized };
-        match resized.dimensions() == (self.side, self.side) {
+        let Sizes::Square(side) = self.sizes else { return Ok(resized) };
+        let resized = if self.cut { middle(&resized, side) } else { resized };
+        match resized.dimensions() == (side, side) {
             true => Ok(resized),
             false => Err(Error::invalid(format!(
-                "an image of {} x {} pixels, which the folder's {FILE} does not resize: {} x {} is valid",
-                width, height, self.side, self.side
+                "an image of {width} x {height} pixels, which the folder's {FILE} does not resize: {side} x {side} is valid"
             ))),
         }
     }
+}
+
+/// The size of prepared images, as the model and the file say.
+fn sizes_of(file: &Object, of: &Images, patch: u32) -> Result<Sizes> {
+    let stated = |name: &str| if file.json[name].is_null() { Ok(None) } else { file.count(name).map(Some) };
+    match of.sizes {
+        ImageSizes::Square(side) => {
+            for name in ["max_num_patches", "patch_size"] {
+                if !file.json[name].is_null() {
+                    let what = format!("{name}: is {}: models of images of one size have none", file.json[name]);
+                    return Err(Error::unsupported(format!("{}: {what}", file.path)));
+                }
+            }
+            Ok(Sizes::Square(u32::try_from(side).unwrap_or(0)))
+        }
+        ImageSizes::Any { .. } => {
+            if stated("patch_size")?.unwrap_or(KNOWN_PATCH) != i64::from(patch) {
+                return Err(file.wrong("patch_size", &format!("the model's {patch} pixels")));
+            }
+            let most = stated("max_num_patches")?.unwrap_or(KNOWN_PATCHES);
+            Ok(Sizes::Any(u32::try_from(most).unwrap_or(u32::MAX)))
+        }
+    }
+}
+
+/// How images become squares, and whether their middle is cut out.
+fn square(file: &Object, side: u32, resizes: bool) -> Result<(Option<(Size, FilterType)>, bool)> {
+    let cut = file.flag_if("do_center_crop")?.unwrap_or(!file.json["crop_size"].is_null());
+    if cut {
+        size_of(file, "crop_size")?.check(file, "crop_size", side)?;
+    }
+    let filter = filter_of(file, FilterType::CatmullRom)?;
+    let resize = if resizes { Some((size_of(file, "size")?, filter)) } else { None };
+    if let Some((size @ Size::Both { .. }, _)) = resize.filter(|_| !cut) {
+        size.check(file, "size", side)?;
+    }
+    Ok((resize, cut))
 }
 
 /// The middle of an image, with black around it if it is smaller.
@@ -177,6 +265,7 @@ impl Size {
         let is_side = match self {
             Size::Shorter(n) => n == side,
             Size::Both { width, height } => (width, height) == (side, side),
+            Size::Patches(_) => false,
         };
         match is_side {
             true => Ok(()),
@@ -185,11 +274,11 @@ impl Size {
     }
 }
 
-/// The filter that the setting numbers as Pillow does; bicubic without it.
-fn filter_of(file: &Object) -> Result<FilterType> {
+/// The filter that the setting numbers as Pillow does; the usual one without it.
+fn filter_of(file: &Object, usual: FilterType) -> Result<FilterType> {
     const VALID: &str = "0 (nearest), 1 (lanczos), 2 (bilinear) or 3 (bicubic)";
     match &file.json["resample"] {
-        Json::Null => Ok(FilterType::CatmullRom),
+        Json::Null => Ok(usual),
         value => match value.as_i64() {
             Some(0) => Ok(FilterType::Nearest),
             Some(1) => Ok(FilterType::Lanczos3),
@@ -242,7 +331,15 @@ mod tests {
 
     fn preparation(size: Size, filter: FilterType, side: u32) -> Preparation {
         let (mean, deviation) = ([0.0; 3], [1.0; 3]);
-        Preparation { resize: Some((size, filter)), cut: true, factor: 1.0, mean, deviation, side, patch: 1 }
+        Preparation {
+            resize: Some((size, filter)),
+            cut: true,
+            factor: 1.0,
+            mean,
+            deviation,
+            sizes: Sizes::Square(side),
+            patch: 1,
+        }
     }
 
     /// Pillow 12 made these bytes, and models were trained with its results. It rounds after each direction, so a byte may
@@ -329,5 +426,11 @@ mod tests {
             (0..3).flat_map(|c| [value(2, 0, c), value(3, 0, c), value(2, 1, c), value(3, 1, c)]).collect();
         assert_eq!(patches[12..24], second);
         assert_eq!(patches.len(), 48);
+        // Where images have any size, the colours of a pixel are neighbours.
+        (of.sizes, of.resize) = (Sizes::Any(8), None);
+        let patches = of.patches(&Image { rgb: rgb.clone() }).unwrap();
+        let second: Vec<f32> =
+            [(2, 0), (3, 0), (2, 1), (3, 1)].iter().flat_map(|(x, y)| [0, 1, 2].map(|c| value(*x, *y, c))).collect();
+        assert_eq!(patches[12..24], second);
     }
 }
