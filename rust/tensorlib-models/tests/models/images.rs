@@ -37,6 +37,13 @@ fn write(path: &Path, spec: &Spec, seed: u64, dtype: DType) -> Tensors {
     tensors
 }
 
+/// The preparation of images with another field at the end.
+fn write_preparation(path: &Path, spec: &Spec, field: &str) {
+    let text = spec.preparation();
+    let text = format!("{}, {field}}}", &text[..text.len() - 1]);
+    std::fs::write(path.join("preprocessor_config.json"), text).unwrap();
+}
+
 #[test]
 fn vectors_of_texts_and_images_are_those_of_double_precision() {
     let folder = Folder::new("clip");
@@ -178,11 +185,7 @@ fn settings_are_honoured_or_refused() {
     let off = error(&gelu.embed_images(&[image(&spec, 1)]).unwrap()[0], &spec.image(&tensors, &pixels(20, 20, 1)));
     assert!(off > 1e-4, "{off:e}");
     config("", "");
-    let prepared = |field: &str| {
-        let text = spec.preparation();
-        std::fs::write(path.join("preprocessor_config.json"), format!("{}, {field}}}", &text[..text.len() - 1]))
-            .unwrap();
-    };
+    let prepared = |field: &str| write_preparation(&path, &spec, field);
     for (field, words) in [
         (r#""resample": 4"#, "resample: is 4: 0 (nearest), 1 (lanczos), 2 (bilinear) or 3 (bicubic) is valid"),
         (r#""crop_size": 18"#, "crop_size: is 18: the model's 20 pixels is valid"),
@@ -310,11 +313,7 @@ fn settings_of_images_of_any_size() {
         }
     }
     config("", "");
-    let prepared = |field: &str| {
-        let text = spec.preparation();
-        std::fs::write(path.join("preprocessor_config.json"), format!("{}, {field}}}", &text[..text.len() - 1]))
-            .unwrap();
-    };
+    let prepared = |field: &str| write_preparation(&path, &spec, field);
     for (field, words) in [
         (r#""patch_size": 16"#, "patch_size: is 16: the model's 5 pixels is valid"),
         (r#""max_num_patches": 0"#, "max_num_patches: is 0: a whole number from 1"),
@@ -329,9 +328,7 @@ fn settings_of_images_of_any_size() {
     assert_eq!(open(&path).warnings(), [""; 0]);
     let square = folder.path("square");
     write(&square, &Spec::siglip(), 3, DType::F32);
-    let text = Spec::siglip().preparation();
-    let with = format!("{}, \"max_num_patches\": 256}}", &text[..text.len() - 1]);
-    std::fs::write(square.join("preprocessor_config.json"), with).unwrap();
+    write_preparation(&square, &Spec::siglip(), r#""max_num_patches": 256"#);
     assert!(refused(&square).contains("max_num_patches: is 256: models of images of one size have none"));
 }
 

@@ -99,22 +99,14 @@ pub fn hub_names() -> HubNames {
 }
 
 fn name(layer: Option<&str>, part: &str) -> Option<String> {
-    let Some(layer) = layer else {
-        return match part {
-            "token_embd_norm" => Some("emb_ln".into()),
-            _ => names::bert(None, part),
-        };
+    // Both began as code of flash-attention.
+    let part = match (layer, part) {
+        (Some(_), "attn_qkv") => "mixer.Wqkv",
+        (Some(_), "attn_output") => "mixer.out_proj",
+        (Some(_), "ffn_up") => "mlp.fc1",
+        _ => return nomic::name(layer, part),
     };
-    let part = match part {
-        "attn_qkv" => "mixer.Wqkv",
-        "attn_output" => "mixer.out_proj",
-        "attn_output_norm" => "norm1",
-        "ffn_up" => "mlp.fc1",
-        "ffn_down" => "mlp.fc2",
-        "layer_output_norm" => "norm2",
-        _ => return None,
-    };
-    Some(format!("encoder.layers.{layer}.{part}"))
+    layer.map(|layer| format!("encoder.layers.{layer}.{part}"))
 }
 
 /// The keys of GGUF files that not all architectures have.

@@ -162,7 +162,8 @@ fn name_without_gate(layer: Option<&str>, part: &str) -> Option<String> {
     }
 }
 
-fn name(layer: Option<&str>, part: &str) -> Option<String> {
+/// The names in blocks with a gate.
+pub fn name(layer: Option<&str>, part: &str) -> Option<String> {
     let Some(layer) = layer else {
         return match part {
             "token_embd_norm" => Some("emb_ln".into()),
