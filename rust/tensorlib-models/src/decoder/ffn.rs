@@ -1,6 +1,7 @@
 //! The feed-forward block of a layer.
 
 use super::activation::Xielu;
+use super::channel_mix::ChannelMix;
 use super::experts::ExpertFfn;
 use super::layer::scaled;
 use super::neurons::NeuronFfn;
@@ -80,6 +81,7 @@ pub enum Ffn {
     Mixed(Box<MixedFfn>),
     Fused { gate_up: Linear, down: Linear },
     Ungated { up: Linear, down: Linear, xielu: Option<Xielu> },
+    Shifted(ChannelMix),
     Neurons(Box<NeuronFfn>),
     Experts(Box<ExpertFfn>),
 }
@@ -103,6 +105,9 @@ impl Ffn {
                 }))
             }
             (Some(experts), _) => Ffn::Experts(Box::new(ExpertFfn::load(weights, shape, experts, number)?)),
+            _ if shape.blocks_of(number).ffn == FfnKind::Shifted => {
+                Ffn::Shifted(ChannelMix::load(weights, shape, number)?)
+            }
             _ if weights.shape_of(&NeuronFfn::down_of(number)).is_some() => {
                 Ffn::Neurons(Box::new(NeuronFfn::load(weights, shape, number, activity)?))
             }
@@ -150,6 +155,7 @@ impl Ffn {
                 let hidden = xielu.map_or_else(|| activation.of(&up), |xielu| xielu.of(&up))?;
                 Ok(down.forward(&hidden, &run.pass)?)
             }
+            Ffn::Shifted(mix) => mix.forward(run, x),
             Ffn::Neurons(neurons) => neurons.forward(run, x),
             Ffn::Experts(experts) => experts.forward(run, x),
         }

@@ -9,6 +9,7 @@ use super::latent::LatentAttention;
 use super::layer_inputs::LayerInput;
 use super::mamba::MambaLayer;
 use super::run::Run;
+use super::rwkv::TimeMix;
 use super::shape::{FfnKind, Norms, Recurrence, Shape, Stated};
 use super::short_convolution::ShortConvolution;
 use crate::activity::Activity;
@@ -49,6 +50,7 @@ enum Recurring {
     Delta(Box<DeltaNet>),
     ShortConvolution(Box<ShortConvolution>),
     Mamba(Box<MambaLayer>),
+    Rwkv(Box<TimeMix>),
 }
 
 impl Recurring {
@@ -59,6 +61,7 @@ impl Recurring {
                 Recurring::ShortConvolution(Box::new(ShortConvolution::load(weights, shape, *taps, number)?))
             }
             Recurrence::Mamba(mamba) => Recurring::Mamba(Box::new(MambaLayer::load(weights, shape, mamba, number)?)),
+            Recurrence::Rwkv(rwkv) => Recurring::Rwkv(Box::new(TimeMix::load(weights, shape, rwkv, number)?)),
         })
     }
 
@@ -67,6 +70,7 @@ impl Recurring {
             Recurring::Delta(delta) => delta.forward(run, x),
             Recurring::ShortConvolution(convolution) => convolution.forward(run, x),
             Recurring::Mamba(mamba) => mamba.forward(run, x),
+            Recurring::Rwkv(rwkv) => rwkv.forward(run, x),
         }
     }
 }
@@ -135,8 +139,13 @@ impl Layer {
                 (true, false, weights.shape_of(&format!("{}.weight", name(shape.ffn_norm))).is_none())
             }
         };
-        let norm = |part: &str, is_there: bool| {
-            is_there.then(|| Norm::load(weights, (shape.norm_kind, shape.eps), &name(part), shape.width)).transpose()
+        let norm = |part: &str, is_there: bool| -> Result<Option<Norm>> {
+            if !is_there {
+                return Ok(None);
+            }
+            let norm = Norm::load(weights, (shape.norm_kind, shape.eps), &name(part), shape.width)?;
+            Stated::check_bias(shape.stated.norm_bias, weights, &name(&format!("{part}.bias")))?;
+            Ok(Some(norm))
         };
         let mixer = Mixer::load(weights, shape, number, factors)?;
         // A feed-forward block alone has the one norm that each layer has.

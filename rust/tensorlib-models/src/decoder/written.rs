@@ -169,6 +169,18 @@ fn planned(loaded: &Loaded, folder: &Shape, file: &Shape) -> Result<Vec<Planned>
         }
         made.minus_exp = part == "ssm_a";
     }
+    if let Some(Recurrence::Rwkv(rwkv)) = &folder.recurrence {
+        match part {
+            "time_mix_lerp_fused.weight" => made.shape = [&made.shape[..1], &[1, 1], &made.shape[1..]].concat(),
+            "time_mix_r_k.weight" => made.shape = vec![rwkv.head * rwkv.heads],
+            _ => {}
+        }
+        if let (0, Some(rest)) = (layer, part.strip_prefix("time_mix_a")) {
+            // Readers demand tensors of the first layer for its mixture with itself, which they do not use.
+            let unused = Planned { name: format!("blk.{layer}.time_mix_v{rest}"), ..made.clone() };
+            return Ok(vec![made, unused]);
+        }
+    }
     if part.ends_with("conv1d.weight") || part.ends_with("conv.weight") {
         made.shape = squeezed(&made.shape);
     }

@@ -5,11 +5,13 @@
 
 mod charsmap;
 mod decoder;
+mod escapes;
 mod expressions;
 mod gguf;
 mod guard;
 mod hub;
 mod hub_settings;
+mod longest;
 mod metadata;
 mod model;
 mod oniguruma;
@@ -21,11 +23,13 @@ mod stream;
 mod tables;
 mod texts;
 mod vocabulary;
+mod world;
 mod written;
 
 pub(crate) use stream::Pending;
 pub use stream::Stream;
 pub(crate) use texts::TokenTexts;
+pub(crate) use world::FILE as WORLD_FILE;
 pub(crate) use written::gguf_keys;
 
 use crate::warnings::Warnings;
@@ -105,7 +109,7 @@ struct Parts {
 }
 
 impl Tokenizer {
-    /// Reads `tokenizer.json` in a folder, and `tokenizer_config.json`, `special_tokens_map.json`,
+    /// Reads `tokenizer.json` in a folder, or `rwkv_vocab_v20230424.txt`, and `tokenizer_config.json`, `special_tokens_map.json`,
     /// `generation_config.json` and `chat_template.jinja` if they exist.
     ///
     /// # Errors
@@ -116,7 +120,11 @@ impl Tokenizer {
     }
 
     pub(crate) fn of_folder(folder: &Path, warnings: &Warnings) -> Result<Self> {
-        Self::new(hub::read(folder, warnings)?, warnings)
+        let parts = match world::file_in(folder) {
+            Some(file) => world::read(folder, &file, warnings)?,
+            None => hub::read(folder, warnings)?,
+        };
+        Self::new(parts, warnings)
     }
 
     /// Reads the keys `tokenizer.ggml.*` and `tokenizer.chat_template` of a GGUF file.

@@ -3,6 +3,7 @@
 use super::latent::Latent;
 use super::math::*;
 use super::recurrences::{Mamba, ShortConvolution};
+use super::rwkv::Rwkv;
 use super::streams::AltUp;
 use super::tiny::{Random, Tensors};
 use std::cell::RefCell;
@@ -143,6 +144,8 @@ pub struct Spec {
     pub short_convolution: Option<ShortConvolution>,
     /// Layers may have these next to attention.
     pub mamba: Option<Mamba>,
+    /// All layers have time and channel mixing.
+    pub rwkv: Option<Rwkv>,
     pub attention_layers: OfLayer,
     pub ffn_layers: OfLayer,
     /// The factors of attention's input, of its result and of keys, of gates, and of the feed-forward block's result.
@@ -235,6 +238,7 @@ impl Spec {
             delta: None,
             short_convolution: None,
             mamba: None,
+            rwkv: None,
             attention_layers: |_| true,
             ffn_layers: |_| true,
             attention_factors: [1.0; 2],
@@ -328,6 +332,10 @@ impl Spec {
         for i in 0..self.layers {
             let name = |part: &str| format!("blk.{i}.{part}");
             let ((q, kv), f) = (self.widths(i), self.ffn_of(i) as i64);
+            if let Some(rwkv) = self.rwkv {
+                self.rwkv_matrices(rwkv, i).iter().for_each(|(part, shape)| matrix(&name(part), shape));
+                continue;
+            }
             if let Some(own) = self.layer_inputs {
                 matrix(&name("inp_gate"), &[w, own as i64]);
                 matrix(&name("proj"), &[own as i64, w]);
@@ -442,7 +450,7 @@ impl Spec {
                 vector(name("attn_norm.bias"), &[w], 0.0);
             }
             if self.norm_biases && !self.parallel {
-                vector(name("ffn_norm.bias"), &[w], 0.0);
+                vector(name(&format!("{}.bias", self.ffn_norm)), &[w], 0.0);
             }
             if let Some(delta) = self.delta_of(i) {
                 let (heads, head) = (delta.value_heads as i64, delta.head as i64);
@@ -501,6 +509,9 @@ impl Spec {
         if let Some(altup) = self.altup {
             self.add_altup_vectors(random, t, altup);
         }
+        if let Some(rwkv) = self.rwkv {
+            self.add_rwkv_vectors(random, t, rwkv);
+        }
         for i in 0..self.layers {
             if let Some(of) = self.short_convolution_of(i) {
                 self.add_short_convolution(random, t, i, of);
@@ -521,10 +532,13 @@ impl Spec {
             .iter()
             .map(|id| embedding[*id as usize].iter().map(|x| x * self.embedding_scale).collect())
             .collect();
+        if t.find("token_embd_norm.weight").is_some() && self.rwkv.is_some() {
+            xs.iter_mut().for_each(|x| *x = self.norm(t, "token_embd_norm", x));
+        }
         let vectors: Vec<Row> = tokens.iter().zip(&xs).map(|(id, x)| self.layer_vectors(t, *id, x)).collect();
         let mut streams: Vec<Vec<Row>> =
             xs.iter().map(|x| self.altup.map_or_else(Vec::new, |altup| self.divided(t, altup, x))).collect();
-        let mut kept = HashMap::new();
+        let (mut kept, mut first_values) = (HashMap::new(), Vec::new());
         for i in 0..self.layers {
             if let Some(altup) = self.altup {
                 streams.iter_mut().for_each(|streams| *streams = self.predicted(t, i, altup, streams));
@@ -535,6 +549,7 @@ impl Spec {
             let after = |part: &str, x: Row| if self.post_norms { self.norm(t, &name(part), &x) } else { x };
             let inputs: Vec<Row> = xs.iter().map(|x| before("attn_norm", x)).collect();
             let mut attended = match (self.delta_of(i), self.short_convolution_of(i)) {
+                _ if self.rwkv.is_some() => self.time_mix(t, i, &inputs, &mut first_values),
                 _ if !(self.attention_layers)(i) => vec![vec![0.0; self.width]; xs.len()],
                 (Some(delta), _) => self.recurrence(t, i, delta, &inputs),
                 (_, Some(_)) => self.convolve(t, i, &inputs),
@@ -545,6 +560,7 @@ impl Spec {
                 let scanned = self.scan(t, i, mamba, &inputs);
                 attended.iter_mut().zip(scanned).for_each(|(a, s)| *a = sum(a, &s));
             }
+            let mut last = vec![0.0; self.width];
             let of_tokens = xs.iter_mut().zip(attended).zip(inputs).zip(&vectors).zip(&mut streams);
             for ((((x, a), input), vectors), streams) in of_tokens {
                 *x = sum(x, &scaled(&after("post_attention_norm", a), self.residual_scale));
@@ -559,6 +575,11 @@ impl Spec {
                 let f = match self.experts_of(i) {
                     Some(_) if self.mixed => self.both_blocks(t, i, x, &input),
                     Some(_) => self.mixture(t, i, &input, &input),
+                    None if self.rwkv.is_some() => {
+                        let mixed = self.channel_mix(t, i, &input, &last);
+                        last = input;
+                        mixed
+                    }
                     None => self.feed(t, i, &input),
                 };
                 *x = sum(x, &scaled(&after("post_ffw_norm", f), self.residual_scale));
@@ -626,7 +647,7 @@ impl Spec {
 
     /// Whether a layer has attention or a state.
     fn mixes(&self, layer: usize) -> bool {
-        (self.attention_layers)(layer) || self.mamba_of(layer).is_some()
+        (self.attention_layers)(layer) || self.mamba_of(layer).is_some() || self.rwkv.is_some()
     }
 
     fn experts_of(&self, layer: usize) -> Option<(usize, usize, usize, Route)> {

@@ -10,7 +10,7 @@ use crate::common::Folder;
 use tensorlib::{DType, Value};
 
 /// Models of each kind of state.
-const STATES: [&str; 5] = ["lfm2", "lfm2moe", "mamba2", "falcon-h1", "nemotron_h"];
+const STATES: [&str; 6] = ["lfm2", "lfm2moe", "mamba2", "falcon-h1", "nemotron_h", "rwkv7"];
 
 #[test]
 fn sessions_go_back_fork_and_are_saved() {

@@ -9,7 +9,7 @@ mod scores;
 
 use super::pretokenizers;
 use super::vocabulary::Kind;
-use super::Tokenizer;
+use super::{world, Tokenizer};
 use crate::convert::read_back;
 use crate::settings::read_json;
 use crate::warnings::Warnings;
@@ -28,9 +28,17 @@ type Pairs = Vec<(String, Value)>;
 /// crate, do not express.
 pub(crate) fn gguf_keys(folder: &Path, architecture: &str, rows: i64, warnings: &Warnings) -> Result<Pairs> {
     let tokenizer = Tokenizer::of_folder(folder, warnings)?;
-    let path = folder.join("tokenizer.json");
-    let (file, json) = (path.display().to_string(), read_json(&path)?);
-    let family = Family::of(&json, architecture).map_err(|e| e.about(&file))?;
+    let world = world::file_in(folder);
+    let path = world.clone().unwrap_or_else(|| folder.join("tokenizer.json"));
+    let file = path.display().to_string();
+    let (json, family) = match world {
+        Some(_) => (Json::Null, Family::Longest),
+        None => {
+            let json = read_json(&path)?;
+            let family = Family::of(&json, architecture).map_err(|e| e.about(&file))?;
+            (json, family)
+        }
+    };
     let mut common = vec![
         ("general.architecture".into(), architecture.into()),
         ("tokenizer.ggml.model".into(), family.name().into()),
