@@ -151,7 +151,12 @@ impl Layer {
         // A feed-forward block alone has the one norm that each layer has.
         let ffn_norm = if mixer.is_some() { shape.ffn_norm } else { "attn_norm" };
         let has_ffn = shape.blocks_of(number).ffn != FfnKind::None;
-        Stated::check_bias(shape.stated.ffn_bias, weights, &name("ffn_up.bias"))?;
+        if has_ffn {
+            let is_shared = shape.blocks_of(number).ffn == FfnKind::Experts
+                && shape.experts.as_ref().is_some_and(|experts| experts.shared.is_some());
+            let of = if is_shared { "ffn_up_shexp.bias" } else { "ffn_up.bias" };
+            Stated::check_bias(shape.stated.ffn_bias, weights, &name(of))?;
+        }
         let ffn = has_ffn.then(|| Ffn::load(weights, shape, number, activity)).transpose()?;
         Ok(Layer {
             number,

@@ -29,6 +29,7 @@ mod written;
 pub(crate) use stream::Pending;
 pub use stream::Stream;
 pub(crate) use texts::TokenTexts;
+#[cfg(feature = "hub")]
 pub(crate) use world::FILE as WORLD_FILE;
 pub(crate) use written::gguf_keys;
 

@@ -146,6 +146,9 @@ impl Model {
             tensors.clone()
         };
         let tensors = &match (self.spec.mamba, self.spec.rwkv) {
+            (Some(_), _) if self.name.ends_with("in one tensor") => {
+                hybrids::with_experts_in_one(&hybrids::as_folder(&fused))
+            }
             (Some(_), _) => hybrids::as_folder(&fused),
             (_, Some(of)) => rwkv::as_folder(&fused, &self.spec, of, self.name.ends_with("in one tensor")),
             _ => fused,
@@ -177,7 +180,7 @@ impl Model {
         if let Some(name) = rwkv::whole_name(kind, name) {
             return name;
         }
-        if let Some(name) = hybrids::whole_name(kind, name).or_else(|| streams::whole_name(name, expert)) {
+        if let Some(name) = hybrids::whole_name(kind, name, expert).or_else(|| streams::whole_name(name, expert)) {
             return name;
         }
         match name {

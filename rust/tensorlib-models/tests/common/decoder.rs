@@ -135,6 +135,8 @@ pub struct Spec {
     /// The neurons of an expert that all tokens use, and whether its result has a gate.
     pub shared: Option<usize>,
     pub shared_gate: bool,
+    /// Elements of what experts get and give, if they are narrower than the layers.
+    pub expert_width: Option<usize>,
     /// The first layers, as many as this, have no experts.
     pub dense_layers: usize,
     /// The other layers that have experts.
@@ -232,6 +234,7 @@ impl Spec {
             experts: None,
             shared: None,
             shared_gate: true,
+            expert_width: None,
             dense_layers: 0,
             expert_layers: |_| true,
             latent: None,
@@ -384,11 +387,20 @@ impl Spec {
             if let Some((count, _, f, _)) = self.experts_of(i) {
                 let (count, f) = (count as i64, f as i64);
                 matrix(&name("ffn_gate_inp"), &[w, count]);
-                matrix(&name("ffn_gate_exps"), &[w, f, count]);
-                matrix(&name("ffn_up_exps"), &[w, f, count]);
-                matrix(&name("ffn_down_exps"), &[f, w, count]);
+                let narrow = self.expert_width.map_or(w, |narrow| narrow as i64);
+                if narrow != w {
+                    matrix(&name("ffn_latent_down"), &[w, narrow]);
+                    matrix(&name("ffn_latent_up"), &[narrow, w]);
+                }
+                if self.gated {
+                    matrix(&name("ffn_gate_exps"), &[narrow, f, count]);
+                }
+                matrix(&name("ffn_up_exps"), &[narrow, f, count]);
+                matrix(&name("ffn_down_exps"), &[f, narrow, count]);
                 if let Some(f) = self.shared {
-                    matrix(&name("ffn_gate_shexp"), &[w, f as i64]);
+                    if self.gated {
+                        matrix(&name("ffn_gate_shexp"), &[w, f as i64]);
+                    }
                     matrix(&name("ffn_up_shexp"), &[w, f as i64]);
                     matrix(&name("ffn_down_shexp"), &[f as i64, w]);
                     if self.shared_gate {
@@ -651,7 +663,7 @@ impl Spec {
     }
 
     fn experts_of(&self, layer: usize) -> Option<(usize, usize, usize, Route)> {
-        self.experts.filter(|_| layer >= self.dense_layers && (self.expert_layers)(layer))
+        self.experts.filter(|_| layer >= self.dense_layers && (self.expert_layers)(layer) && (self.ffn_layers)(layer))
     }
 
     fn delta_of(&self, layer: usize) -> Option<Delta> {
@@ -921,7 +933,10 @@ impl Spec {
         order.truncate(used);
         let total: f64 = order.iter().map(|e| scores[*e]).sum();
         let of_used = softmax(&order.iter().map(|e| logits[*e]).collect::<Row>(), None);
-        let mut out = vec![0.0; self.width];
+        let whole = x;
+        let narrow = self.expert_width.map(|_| self.linear(t, &name("ffn_latent_down"), x));
+        let x = narrow.as_deref().unwrap_or(x);
+        let mut out = vec![0.0; x.len()];
         for (place, e) in order.iter().enumerate() {
             let share = match route {
                 Route::Normalised => of_all[*e] / total,
@@ -941,13 +956,24 @@ impl Spec {
             };
             let weighs_inputs = matches!(route, Route::Chosen(Choice { weighs_inputs: true, .. }));
             let (x, share) = if weighs_inputs { (&scaled(x, share)[..], 1.0) } else { (x, share) };
-            let hidden = self.activated(&part("ffn_gate_exps", x, f), &part("ffn_up_exps", x, f));
-            let y = part("ffn_down_exps", &hidden, self.width);
+            let up = part("ffn_up_exps", x, f);
+            let hidden = match self.gated {
+                true => self.activated(&part("ffn_gate_exps", x, f), &up),
+                false => self.activated(&up, &vec![1.0; f]),
+            };
+            let y = part("ffn_down_exps", &hidden, x.len());
             out.iter_mut().zip(y).for_each(|(o, y)| *o += share * y);
+        }
+        if self.expert_width.is_some() {
+            out = self.linear(t, &name("ffn_latent_up"), &out);
         }
         if self.shared.is_some() {
             let of = |part: &str, x: &[f64]| self.linear(t, &name(part), x);
-            let hidden = self.activated(&of("ffn_gate_shexp", x), &of("ffn_up_shexp", x));
+            let (x, up) = (whole, of("ffn_up_shexp", whole));
+            let hidden = match self.gated {
+                true => self.activated(&of("ffn_gate_shexp", x), &up),
+                false => self.activated(&up, &vec![1.0; up.len()]),
+            };
             let gate = self.shared_gate.then(|| of("ffn_gate_inp_shexp", x)[0]);
             let share = gate.map_or(1.0, |gate| 1.0 / (1.0 + (-gate).exp()));
             out.iter_mut().zip(of("ffn_down_shexp", &hidden)).for_each(|(o, y)| *o += share * y);

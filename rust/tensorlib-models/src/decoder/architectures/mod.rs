@@ -209,7 +209,7 @@ static ALL: [Architecture<Shape>; 39] = [
         written: Written::with("falcon-h1", falcon_h1::add_keys),
     },
     Architecture {
-        names: &["nemotron_h"],
+        names: &["nemotron_h", "nemotron_h_moe"],
         shape: nemotron_h::shape,
         hub_names: nemotron_h::hub_names,
         written: Written::with("nemotron_h", nemotron_h::add_keys),
