@@ -11,9 +11,9 @@ use crate::{Error, Result};
 use tensorlib::nn::{LayerNorm, Linear, Module, Pass};
 use tensorlib::{DType, Tensor};
 
-/// The inputs of a layer that are mixed with those of the token before: what is read from the state, decays, keys, values,
-/// rates and gates, in the order of the tensor with their shares.
-const MIXED: i64 = 6;
+/// The inputs of a layer that are mixed with those of the token before: what is read from the state, decays, keys, values
+/// and rates, in the order of the tensor with their shares. Gates come last if there are some.
+const MIXED: i64 = 5;
 
 /// The smallest length that a key is divided by.
 const SMALLEST_LENGTH: f64 = 1e-12;
@@ -49,7 +49,7 @@ impl Narrow {
 pub struct TimeMix {
     number: usize,
     rwkv: Rwkv,
-    /// How much of the token before the channels of each input have: [width, 6].
+    /// How much of the token before the channels of each input have: [width, inputs].
     shares: Tensor,
     receptance: Linear,
     key: Linear,
@@ -57,7 +57,7 @@ pub struct TimeMix {
     output: Linear,
     decay: Narrow,
     rate: Narrow,
-    gate: Narrow,
+    gate: Option<Narrow>,
     /// How much of the first layer's values the others have.
     first_share: Option<Narrow>,
     /// Factors of keys that are forgotten, of the part of a key that depends on rates, and of what a token reads of itself.
@@ -65,7 +65,7 @@ pub struct TimeMix {
     rated: Tensor,
     /// [head, heads].
     own: Tensor,
-    norm: LayerNorm,
+    norm: Option<LayerNorm>,
 }
 
 impl TimeMix {
@@ -77,33 +77,38 @@ impl TimeMix {
         let matrix = |part: &str| weights.linear(&name(part), width, width);
         let narrow =
             |letter: &str, rank: i64, has_bias: bool| Narrow::load(weights, &name(letter), width, rank, has_bias);
+        let mixed = MIXED + i64::from(rwkv.gate_rank.is_some());
         // Files of either kind have this tensor in the shape in which its writers had it.
         let (shares, own) = match weights.is_hub() {
-            true => (vec![width, MIXED], in_heads.to_vec()),
-            false => (vec![width, 1, 1, MIXED], vec![width]),
+            true => (vec![width, mixed], in_heads.to_vec()),
+            false => (vec![width, 1, 1, mixed], vec![width]),
         };
         let is_first = number == 0;
         if is_first {
             // Writers put tensors here that nothing reads.
             ["v0", "v1", "v2"].iter().for_each(|part| weights.leave(&name(&format!("{part}.weight"))));
         }
-        let bias = vector("ln.bias")?.reshape(in_heads)?;
+        let is_normed = rwkv.normed.unwrap_or(weights.shape_of(&name("ln.weight")).is_some());
+        let norm = || -> Result<LayerNorm> {
+            let bias = vector("ln.bias")?.reshape(in_heads)?;
+            Ok(LayerNorm::of(vector("ln.weight")?.reshape(in_heads)?, Some(bias), rwkv.head_eps))
+        };
         Ok(TimeMix {
             number,
             rwkv: rwkv.clone(),
-            shares: weights.get(&name("lerp_fused.weight"), &shares)?.reshape([width, MIXED])?,
+            shares: weights.get(&name("lerp_fused.weight"), &shares)?.reshape([width, mixed])?,
             receptance: matrix("receptance")?,
             key: matrix("key")?,
             value: matrix("value")?,
             output: matrix("output")?,
             decay: narrow("w", rwkv.decay_rank, true)?,
             rate: narrow("a", rwkv.rate_rank, true)?,
-            gate: narrow("g", rwkv.gate_rank, false)?,
+            gate: rwkv.gate_rank.map(|rank| narrow("g", rank, false)).transpose()?,
             first_share: (!is_first).then(|| narrow("v", rwkv.value_rank, true)).transpose()?,
             forgotten: vector("k_k.weight")?,
             rated: vector("k_a.weight")?,
             own: weights.get(&name("r_k.weight"), &own)?.reshape(in_heads)?,
-            norm: LayerNorm::of(vector("ln.weight")?.reshape(in_heads)?, Some(bias), rwkv.head_eps),
+            norm: is_normed.then(norm).transpose()?,
         })
     }
 
@@ -122,7 +127,6 @@ impl TimeMix {
         let value_input = input(3)?;
         let v = in_heads(self.mixed_value(run, &value_input)?)?;
         let rate = self.rate.forward(&input(4)?, pass, Ok)?.sigmoid()?;
-        let gate = self.gate.forward(&input(5)?, pass, |x| Ok(x.sigmoid()?))?;
 
         let k = self.key.forward(&input(2)?, pass)?;
         let direction = in_heads((&k * &self.forgotten.cast(DType::F32)?)?)?.l2_norm(SMALLEST_LENGTH)?;
@@ -133,8 +137,16 @@ impl TimeMix {
         let vectors = [r.clone(), w, k.clone(), v.clone(), direction.neg()?, replaced];
         let y = states.of_groups(2, |group| self.recur(run, (states, group), &vectors))?;
         let read = (&(&k * &r)? * &self.own.cast(DType::F32)?)?.sum_rows()?;
-        let y = (&self.norm.forward(&y, pass)? + &(&v * &read)?)?.reshape([run.shape.width, n])?;
-        Ok(self.output.forward(&(&y * &gate)?, pass)?)
+        let y = match &self.norm {
+            Some(norm) => norm.forward(&y, pass)?,
+            None => y,
+        };
+        let y = (&y + &(&v * &read)?)?.reshape([run.shape.width, n])?;
+        let gated = match &self.gate {
+            Some(gate) => (&y * &gate.forward(&input(MIXED)?, pass, |x| Ok(x.sigmoid()?))?)?,
+            None => y,
+        };
+        Ok(self.output.forward(&gated, pass)?)
     }
 
     /// The values for this input, mixed with those of the first layer.

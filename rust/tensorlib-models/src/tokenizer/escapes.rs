@@ -30,11 +30,8 @@ pub(super) fn unescaped(text: &str) -> Option<Vec<u8>> {
     while let Some(character) = rest.next() {
         match character {
             '\\' => match rest.next()? {
-                't' => bytes.push(b'\t'),
-                'n' => bytes.push(b'\n'),
-                'r' => bytes.push(b'\r'),
                 'x' => bytes.push(u8::try_from(hexadecimal(&mut rest, 2)?).ok()?),
-                other => push(&mut bytes, other),
+                other => push(&mut bytes, after_backslash(other)),
             },
             other => push(&mut bytes, other),
         }
@@ -52,10 +49,7 @@ pub(super) fn literal(text: &str) -> Option<Vec<u8>> {
     while let Some(character) = rest.next() {
         match character {
             '\\' => match rest.next()? {
-                't' => bytes.push(b'\t'),
-                'n' => bytes.push(b'\n'),
-                'r' => bytes.push(b'\r'),
-                same @ ('\\' | '\'' | '"') => push(&mut bytes, same),
+                known @ ('t' | 'n' | 'r' | '\\' | '\'' | '"') => push(&mut bytes, after_backslash(known)),
                 'x' if !is_text => bytes.push(u8::try_from(hexadecimal(&mut rest, 2)?).ok()?),
                 'x' => push(&mut bytes, char::from_u32(hexadecimal(&mut rest, 2)?)?),
                 'u' if is_text => push(&mut bytes, char::from_u32(hexadecimal(&mut rest, 4)?)?),
@@ -68,6 +62,16 @@ pub(super) fn literal(text: &str) -> Option<Vec<u8>> {
         }
     }
     Some(bytes)
+}
+
+/// What a character stands for after a backslash.
+fn after_backslash(character: char) -> char {
+    match character {
+        't' => '\t',
+        'n' => '\n',
+        'r' => '\r',
+        other => other,
+    }
 }
 
 fn push(bytes: &mut Vec<u8>, character: char) {

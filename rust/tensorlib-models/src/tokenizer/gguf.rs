@@ -8,7 +8,7 @@ use super::model::{byte_pairs, longest_first, most_likely, Model};
 use super::sentencepiece::{SentencePiece, Spaces, SPACE_MARK};
 use super::steps::{Normalizers, PreTokenizers};
 use super::vocabulary::{Kind, Roles, Vocabulary};
-use super::{pairs, pretokenizers, world, Parts};
+use super::{pairs, pretokenizers, world, Parts, Usage};
 use crate::warnings::Warnings;
 use crate::{Error, Result};
 use tensorlib::Gguf;
@@ -62,7 +62,14 @@ pub(super) fn read(file: &Gguf, warnings: &Warnings) -> Result<Parts> {
     }
     let (prefix, suffix) = around(&data, &name, &named, &family)?;
     let pair = pair(&name, &vocabulary, prefix, suffix);
-    let suppressed = data.ids("tokenizer.ggml.suppress_tokens", vocabulary.len())?;
+    let usage = Usage {
+        ends: named.ends.into_iter().flatten().collect(),
+        stops: Vec::new(),
+        suppressed: data.ids("tokenizer.ggml.suppress_tokens", vocabulary.len())?,
+        truncates_left: false,
+        chat_template,
+        rerank_template: data.string("tokenizer.chat_template.rerank")?,
+    };
     Ok(Parts {
         vocabulary,
         added,
@@ -74,12 +81,7 @@ pub(super) fn read(file: &Gguf, warnings: &Warnings) -> Result<Parts> {
         prefix: prefix.into_iter().collect(),
         suffix: suffix.into_iter().collect(),
         roles: named.roles,
-        ends: named.ends.into_iter().flatten().collect(),
-        stops: Vec::new(),
-        suppressed,
-        truncates_left: false,
-        chat_template,
-        rerank_template: data.string("tokenizer.chat_template.rerank")?,
+        usage,
     })
 }
 

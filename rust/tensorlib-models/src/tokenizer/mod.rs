@@ -96,6 +96,12 @@ struct Parts {
     /// The parts of a pair of texts; empty if the files define no pairs.
     pair: Pair,
     roles: Roles,
+    usage: Usage,
+}
+
+/// What a tokenizer's files say of answers, long texts and templates.
+#[derive(Default)]
+struct Usage {
     /// Tokens other than eos that the file names as ends.
     ends: Vec<u32>,
     /// Texts that end an answer.
@@ -147,7 +153,7 @@ impl Tokenizer {
         let text = parts.added.iter().filter(|(_, token)| !token.special);
         let added_text = added_vocabulary(text, normalizers)?;
         let added = added_vocabulary(parts.added.iter(), normalizers)?;
-        let ends = vocabulary::ends(&parts.vocabulary, parts.ends.iter().copied().chain(parts.roles.eos));
+        let ends = vocabulary::ends(&parts.vocabulary, parts.usage.ends.iter().copied().chain(parts.roles.eos));
         Ok(Tokenizer {
             parts: Arc::new(parts),
             added,
@@ -208,12 +214,12 @@ impl Tokenizer {
     /// Returns whether any were cut.
     pub(crate) fn cut(&self, tokens: &mut Vec<u32>, most: usize) -> bool {
         let Some(excess) = tokens.len().checked_sub(most).filter(|n| *n > 0) else { return false };
-        let Parts { prefix, suffix, truncates_left, .. } = &*self.parts;
+        let Parts { prefix, suffix, usage, .. } = &*self.parts;
         if prefix.len() + suffix.len() > most {
             tokens.truncate(most);
             return true;
         }
-        let first = if *truncates_left { prefix.len() } else { most - suffix.len() };
+        let first = if usage.truncates_left { prefix.len() } else { most - suffix.len() };
         tokens.drain(first..first + excess);
         true
     }
@@ -225,7 +231,7 @@ impl Tokenizer {
 
     /// Texts that end an answer, if the files name some.
     pub fn stops(&self) -> &[String] {
-        &self.parts.stops
+        &self.parts.usage.stops
     }
 
     /// Refuses texts that the crate would silently not cut into words.
@@ -320,7 +326,7 @@ impl Tokenizer {
     /// The tokens that the model never writes, as its files say, sorted: marks of images, for example, which it only
     /// reads. [`Sampler`](crate::Sampler) does not draw them.
     pub fn suppressed(&self) -> &[u32] {
-        &self.parts.suppressed
+        &self.parts.usage.suppressed
     }
 
     /// Whether a token is a mark for the model, not text.
@@ -378,12 +384,12 @@ impl Tokenizer {
 
     /// The text around a query and a document that the model judges, with the places `{query}` and `{document}`.
     pub(crate) fn rerank_template(&self) -> Option<&str> {
-        self.parts.rerank_template.as_deref()
+        self.parts.usage.rerank_template.as_deref()
     }
 
     /// The template for conversations with this model, in the language Jinja.
     pub fn chat_template(&self) -> Option<&str> {
-        self.parts.chat_template.as_deref()
+        self.parts.usage.chat_template.as_deref()
     }
 }
 

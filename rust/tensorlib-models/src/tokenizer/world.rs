@@ -5,7 +5,6 @@ use super::decoder::{Decoder, Step};
 use super::escapes::{escaped, literal, unescaped};
 use super::hub_settings::Settings;
 use super::longest::LongestMatch;
-use super::metadata::sorted_ids;
 use super::model::Model;
 use super::pairs;
 use super::steps::{Normalizers, PreTokenizers};
@@ -58,8 +57,7 @@ pub(super) fn read(folder: &Path, path: &Path, warnings: &Warnings) -> Result<Pa
     }
     let prefix = roles.bos.filter(|_| settings.add_bos == Some(true));
     let model = model(&file, &vocabulary, roles.unknown)?;
-    let what = folder.join("generation_config.json").display().to_string() + ": suppress_tokens";
-    let suppressed = sorted_ids(&what, &settings.suppressed, vocabulary.len())?;
+    let usage = settings.usage(folder, vocabulary.len())?;
     Ok(Parts {
         vocabulary,
         added,
@@ -71,12 +69,7 @@ pub(super) fn read(folder: &Path, path: &Path, warnings: &Warnings) -> Result<Pa
         prefix: prefix.into_iter().collect(),
         suffix: Vec::new(),
         roles,
-        ends: settings.ends,
-        stops: settings.stops,
-        suppressed,
-        truncates_left: settings.truncates_left,
-        chat_template: settings.chat_template,
-        rerank_template: None,
+        usage,
     })
 }
 

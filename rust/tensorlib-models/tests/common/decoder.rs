@@ -337,7 +337,9 @@ impl Spec {
             let ((q, kv), f) = (self.widths(i), self.ffn_of(i) as i64);
             if let Some(rwkv) = self.rwkv {
                 self.rwkv_matrices(rwkv, i).iter().for_each(|(part, shape)| matrix(&name(part), shape));
-                continue;
+                if rwkv.mixes_channels {
+                    continue;
+                }
             }
             if let Some(own) = self.layer_inputs {
                 matrix(&name("inp_gate"), &[w, own as i64]);
@@ -587,7 +589,7 @@ impl Spec {
                 let f = match self.experts_of(i) {
                     Some(_) if self.mixed => self.both_blocks(t, i, x, &input),
                     Some(_) => self.mixture(t, i, &input, &input),
-                    None if self.rwkv.is_some() => {
+                    None if self.rwkv.is_some_and(|rwkv| rwkv.mixes_channels) => {
                         let mixed = self.channel_mix(t, i, &input, &last);
                         last = input;
                         mixed

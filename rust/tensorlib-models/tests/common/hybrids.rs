@@ -210,10 +210,8 @@ macro_rules! NEMOTRON {
     };
 }
 
-/// As Nemotron 3 Nano: experts without gates, and one for all tokens.
-fn third_nemotron() -> Spec {
-    let choice =
-        Choice { sigmoid: true, biased: true, normalised: Some(1e-20), scale: 2.5, groups: None, weighs_inputs: false };
+/// Layers with a state, with attention, or with neurons.
+fn nemotron() -> Spec {
     Spec {
         layers: 6,
         mamba: Some(Mamba { layers: |i| [0, 3, 5].contains(&i), ..mamba() }),
@@ -222,11 +220,15 @@ fn third_nemotron() -> Spec {
         rotated: |_| false,
         gate: Gate::ReluSquared,
         gated: false,
-        experts: Some((6, 2, 32, Route::Chosen(choice))),
-        shared: Some(64),
-        shared_gate: false,
         ..Spec::new()
     }
+}
+
+/// As Nemotron 3 Nano: experts without gates, and one for all tokens.
+fn third_nemotron() -> Spec {
+    let choice =
+        Choice { sigmoid: true, biased: true, normalised: Some(1e-20), scale: 2.5, groups: None, weighs_inputs: false };
+    Spec { experts: Some((6, 2, 32, Route::Chosen(choice))), shared: Some(64), shared_gate: false, ..nemotron() }
 }
 
 /// The keys of its GGUF files.
@@ -298,16 +300,7 @@ fn nemotrons() -> Vec<Model> {
     let ffns: Value = vec![0i32, 96, 0, 0, 96, 0].into();
     vec![Model {
         name: "nemotron_h",
-        spec: Spec {
-            layers: 6,
-            mamba: Some(Mamba { layers: |i| [0, 3, 5].contains(&i), ..mamba() }),
-            attention_layers: |i| i == 2,
-            ffn_layers: |i| i == 1 || i == 4,
-            rotated: |_| false,
-            gate: Gate::ReluSquared,
-            gated: false,
-            ..Spec::new()
-        },
+        spec: nemotron(),
         gguf: Some((
             "nemotron_h",
             [mamba_settings(), vec![("attention.head_count_kv", kv_heads), ("feed_forward_length", ffns)]].concat(),

@@ -18,8 +18,12 @@ pub struct Rwkv {
     pub decay: usize,
     pub rate: usize,
     pub value: usize,
+    /// 0: no gates.
     pub gate: usize,
     pub head_eps: f64,
+    /// Whether heads have norms, and whether channel mixing takes the place of feed-forward blocks.
+    pub normed: bool,
+    pub mixes_channels: bool,
 }
 
 fn sigmoid(x: f64) -> f64 {
@@ -41,7 +45,10 @@ impl Spec {
         let (w, ffn) = (self.width as i64, self.ffn as i64);
         let mut all: Vec<(String, [i64; 2])> =
             ["receptance", "key", "value", "output"].map(|part| (format!("time_mix_{part}"), [w, w])).into();
-        let mut small = vec![("w", of.decay), ("a", of.rate), ("g", of.gate)];
+        let mut small = vec![("w", of.decay), ("a", of.rate)];
+        if of.gate > 0 {
+            small.push(("g", of.gate));
+        }
         if layer > 0 {
             small.push(("v", of.value));
         }
@@ -49,8 +56,10 @@ impl Spec {
             all.push((format!("time_mix_{letter}1"), [w, rank as i64]));
             all.push((format!("time_mix_{letter}2"), [rank as i64, w]));
         }
-        all.push(("channel_mix_key".into(), [w, ffn]));
-        all.push(("channel_mix_value".into(), [ffn, w]));
+        if of.mixes_channels {
+            all.push(("channel_mix_key".into(), [w, ffn]));
+            all.push(("channel_mix_value".into(), [ffn, w]));
+        }
         all
     }
 
@@ -58,21 +67,28 @@ impl Spec {
     pub fn add_rwkv_vectors(&self, random: &mut Random, t: &mut Tensors, of: Rwkv) {
         let w = self.width as i64;
         let mut add = |name: &str, shape: &[i64], center: f64| t.add(random, name, shape, center, 0.3, DType::F32);
-        add("token_embd_norm.weight", &[w], 1.0);
-        add("token_embd_norm.bias", &[w], 0.0);
+        if of.mixes_channels {
+            add("token_embd_norm.weight", &[w], 1.0);
+            add("token_embd_norm.bias", &[w], 0.0);
+        }
         for i in 0..self.layers {
             let mut vector = |part: &str, shape: &[i64], center: f64| add(&format!("blk.{i}.{part}"), shape, center);
-            vector("time_mix_lerp_fused.weight", &[w, 1, 1, 6], 0.5);
-            vector("channel_mix_lerp_k.weight", &[w], 0.5);
-            for (part, center) in [("w0", -0.5), ("a0", -0.2), ("k_k", 0.8), ("k_a", 1.0), ("r_k", 0.3), ("ln", 1.0)] {
+            vector("time_mix_lerp_fused.weight", &[w, 1, 1, if of.gate > 0 { 6 } else { 5 }], 0.5);
+            for (part, center) in [("w0", -0.5), ("a0", -0.2), ("k_k", 0.8), ("k_a", 1.0), ("r_k", 0.3)] {
                 vector(&format!("time_mix_{part}.weight"), &[w], center);
             }
-            vector("time_mix_ln.bias", &[w], 0.0);
+            if of.mixes_channels {
+                vector("channel_mix_lerp_k.weight", &[w], 0.5);
+            }
+            if of.normed {
+                vector("time_mix_ln.weight", &[w], 1.0);
+                vector("time_mix_ln.bias", &[w], 0.0);
+            }
             if i > 0 {
                 vector("time_mix_v0.weight", &[w], 0.4);
             }
         }
-        assert!(of.head > 1 && self.width.is_multiple_of(of.head));
+        assert!(of.head > 1 && self.width % of.head == 0);
         // Files have tensors for the mixture of the first layer's values with themselves.
         for part in 0..3 {
             t.copy(&format!("blk.0.time_mix_a{part}.weight"), &format!("blk.0.time_mix_v{part}.weight"));
@@ -98,7 +114,7 @@ impl Spec {
         let mut before = vec![0.0; w];
         for (i, x) in xs.iter().enumerate() {
             let input = |which: usize| shifted(x, &before, shares[which]);
-            let [of_r, of_w, of_k, of_v, of_a, of_g] = [0, 1, 2, 3, 4, 5].map(input);
+            let [of_r, of_w, of_k, of_v, of_a] = [0, 1, 2, 3, 4].map(input);
             let r = self.linear(t, &name("receptance"), &of_r);
             let decay: Row = self.narrow(t, &name("w"), &of_w, f64::tanh);
             let decay: Row = decay.iter().map(|x| (-(-0.5f64).exp() * sigmoid(*x)).exp()).collect();
@@ -112,7 +128,6 @@ impl Spec {
                 v = mixed.map(|((own, first), share)| own + (first - own) * sigmoid(share)).collect();
             }
             let rate: Row = self.narrow(t, &name("a"), &of_a, |x| x).into_iter().map(sigmoid).collect();
-            let gate = self.narrow(t, &name("g"), &of_g, sigmoid);
             let forgotten = times(&k, vector("k_k"));
             let k: Row =
                 k.iter().zip(&rate).zip(vector("k_a")).map(|((k, a), share)| k * (1.0 + (a - 1.0) * share)).collect();
@@ -131,13 +146,21 @@ impl Spec {
                     }
                     of_head.push(dot(row, &r));
                 }
-                let (weight, bias) = (vector("ln"), t.get(&name("ln.bias")));
                 let range = h * of.head..(h + 1) * of.head;
-                let normed = layer_norm(&of_head, &weight[range.clone()], &bias[range.clone()], of.head_eps);
+                let normed = match of.normed {
+                    true => {
+                        let (weight, bias) = (&vector("ln")[range.clone()], &t.get(&name("ln.bias"))[range.clone()]);
+                        layer_norm(&of_head, weight, bias, of.head_eps)
+                    }
+                    false => of_head,
+                };
                 let own: f64 = dot(&times(&r, &k), &vector("r_k")[range]);
                 y.extend(normed.iter().zip(&v).map(|(y, v)| y + own * v));
             }
-            outs.push(self.linear(t, &name("output"), &times(&y, &gate)));
+            if of.gate > 0 {
+                y = times(&y, &self.narrow(t, &name("g"), &input(5), sigmoid));
+            }
+            outs.push(self.linear(t, &name("output"), &y));
             before.clone_from(x);
         }
         outs
@@ -218,7 +241,16 @@ macro_rules! SIZES {
 }
 
 pub fn all() -> Vec<Model> {
-    let rwkv = Rwkv { head: 16, decay: 32, rate: 64, value: 96, gate: 128, head_eps: HEAD_EPS };
+    let rwkv = Rwkv {
+        head: 16,
+        decay: 32,
+        rate: 64,
+        value: 96,
+        gate: 128,
+        head_eps: HEAD_EPS,
+        normed: true,
+        mixes_channels: true,
+    };
     let spec = Spec {
         rwkv: Some(rwkv),
         attention_layers: |_| false,
@@ -230,20 +262,38 @@ pub fn all() -> Vec<Model> {
         gate: Gate::ReluSquared,
         ..Spec::new()
     };
-    let settings: Vec<(&'static str, Value)> = vec![
-        ("attention.head_count", number(0)),
-        ("wkv.head_size", number(16)),
-        ("attention.decay_lora_rank", number(32)),
-        ("attention.iclr_lora_rank", number(64)),
-        ("attention.value_residual_mix_lora_rank", number(96)),
-        ("attention.gate_lora_rank", number(128)),
-        ("vocab_size", number(61)),
-    ];
+    let settings = |gate: u32, further: Vec<(&'static str, Value)>| {
+        let all = vec![
+            ("attention.head_count", number(0)),
+            ("wkv.head_size", number(16)),
+            ("attention.decay_lora_rank", number(32)),
+            ("attention.iclr_lora_rank", number(64)),
+            ("attention.value_residual_mix_lora_rank", number(96)),
+            ("attention.gate_lora_rank", number(gate)),
+            ("vocab_size", number(61)),
+        ];
+        [all, further].concat()
+    };
     let folder = concat!(
         SIZES!(),
         r#", "hidden_act": "sqrelu", "hidden_ratio": 4.0, "norm_first": true, "norm_bias": true, "attn_mode": "chunk", "attn": null,
 "fuse_norm": false, "fuse_cross_entropy": true, "fuse_linear_cross_entropy": false, "use_l2warp": true, "value_dim": [64, 64, 64],
 "max_position_embeddings": 2048, "tie_word_embeddings": false"#
     );
-    vec![Model { name: "rwkv7", spec, gguf: Some(("rwkv7", settings)), hub: Some(("rwkv7", folder)) }]
+    let of_other = |gate: usize, normed: bool| Spec {
+        rwkv: Some(Rwkv { gate, normed, mixes_channels: false, ..rwkv }),
+        attention_layers: |_| false,
+        ..Spec::new()
+    };
+    let other = |name: &'static str, gate: usize, normed: bool| Model {
+        name,
+        spec: of_other(gate, normed),
+        gguf: Some(("arwkv7", settings(gate as u32, vec![("token_shift_count", number(1))]))),
+        hub: None,
+    };
+    vec![
+        Model { name: "rwkv7", spec, gguf: Some(("rwkv7", settings(128, vec![]))), hub: Some(("rwkv7", folder)) },
+        other("arwkv7", 128, true),
+        other("arwkv7 without gates and norms", 0, false),
+    ]
 }

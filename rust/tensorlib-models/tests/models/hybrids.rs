@@ -11,7 +11,7 @@ use crate::common::Folder;
 use tensorlib::{DType, Value};
 
 /// Models of each kind of state.
-const STATES: [&str; 8] = [
+const STATES: [&str; 9] = [
     "lfm2",
     "lfm2moe",
     "mamba2",
@@ -20,6 +20,7 @@ const STATES: [&str; 8] = [
     "nemotron_h_moe",
     "nemotron_h_moe with narrow experts",
     "rwkv7",
+    "arwkv7 without gates and norms",
 ];
 
 #[test]

@@ -37,6 +37,7 @@ fn settings_that_are_refused() {
         "rwkv7",
         &[
             ("rwkv7.token_shift_count", Value::U32(1), "rwkv7.token_shift_count: is 1: 2 is valid"),
+            ("rwkv7.attention.gate_lora_rank", Value::U32(0), "rwkv7.attention.gate_lora_rank: is 0: 1 or more is"),
             ("rwkv7.wkv.head_size", Value::U32(48), "rwkv7.wkv.head_size: is 48: a divisor of the width 64 is valid"),
             ("rwkv7.attention.gate_lora_rank", Value::U32(64), "blk.0.time_mix_g1.weight' is [64, 128]"),
             ("rwkv7.feed_forward_length", Value::U32(64), "blk.0.channel_mix_key.weight' is [64, 96]"),
@@ -65,6 +66,23 @@ fn settings_that_are_refused() {
 }
 
 #[test]
+fn settings_of_arwkv7() {
+    let folder = Folder::new("rwkv-arwkv7");
+    expect_keys_refused(
+        &folder,
+        "arwkv7",
+        &[
+            ("arwkv7.token_shift_count", Value::U32(2), "arwkv7.token_shift_count: is 2: 1 is valid"),
+            ("arwkv7.attention.gate_lora_rank", Value::U32(0), "time_mix_lerp_fused.weight' is [64, 1, 1, 6]"),
+            ("arwkv7.wkv.head_size", Value::U32(0), "arwkv7.wkv.head_size: is 0"),
+        ],
+    );
+    let model = model("rwkv7");
+    let path = folder_of(&folder, &model, &model.spec.tensors(1, DType::F32), r#", "model_type": "arwkv7""#);
+    expect_refused(&path, "model_type 'arwkv7': folders are not read: a GGUF file is valid");
+}
+
+#[test]
 fn files_need_no_tensors_that_nothing_reads() {
     let (folder, model) = (Folder::new("rwkv-unused"), model("rwkv7"));
     let mut tensors = model.spec.tensors(2, DType::F32);
@@ -79,8 +97,9 @@ fn settings_that_folders_leave_out() {
     // Ranks that are null follow from the width, and neurons from a ratio.
     let null = r#", "head_dim": 16, "decay_low_rank_dim": null, "a_low_rank_dim": null, "v_low_rank_dim": null,
 "gate_low_rank_dim": null, "intermediate_size": null, "hidden_ratio": 1.6"#;
-    let of = |decay, rate, value, gate, head: usize, head_eps| Rwkv { head, decay, rate, value, gate, head_eps };
-    let eps = model("rwkv7").spec.eps;
+    let (eps, usual) = (model("rwkv7").spec.eps, model("rwkv7").spec.rwkv.unwrap());
+    let of =
+        |decay, rate, value, gate, head: usize, head_eps| Rwkv { head, decay, rate, value, gate, head_eps, ..usual };
     expect(&folder, "rwkv7", null, |spec| Spec { rwkv: Some(of(32, 32, 32, 32, 16, 16.0 * eps)), ffn: 128, ..spec });
     // The published code's defaults.
     expect(&folder, "rwkv7", r#", "intermediate_size": 96"#, |spec| Spec {

@@ -40,7 +40,7 @@ use crate::settings::{Settings, DECODER_CONFIG, DECODER_GGUF, FAMILY_CONFIG, OTH
 use crate::weights::HubNames;
 use crate::Result;
 
-static ALL: [Architecture<Shape>; 39] = [
+static ALL: [Architecture<Shape>; 40] = [
     Architecture {
         names: &["llama", "mistral", "mixtral"],
         shape: llama::shape,
@@ -220,6 +220,7 @@ static ALL: [Architecture<Shape>; 39] = [
         hub_names: rwkv7::hub_names,
         written: Written::with("rwkv7", rwkv7::add_keys),
     },
+    Architecture { names: &["arwkv7"], shape: rwkv7::arwkv7, hub_names: rwkv7::hub_names, written: None },
     Architecture {
         names: &["bitnet"],
         shape: bitnet::shape,

@@ -1,8 +1,9 @@
 //! RWKV 7: layers with time mixing, which has a state, and channel mixing. Folders are those of flash-linear-attention.
+//! ARWKV 7 has time mixing in the place of another model's attention.
 
 use super::names::layer_part;
 use crate::decoder::activation::Activation;
-use crate::decoder::keys::{CONTEXT, FFN, HEADS, KV_HEADS, LAYERS, TIED, VALUE_HEAD, WIDTH};
+use crate::decoder::keys::{CONTEXT, EPS as ROOT_EPS, FFN, HEADS, KV_HEADS, LAYERS, TIED, VALUE_HEAD, WIDTH};
 use crate::decoder::rope::Rope;
 use crate::decoder::shape::{Blocks, FfnKind, KeyHeads, Recurrence, Rwkv, Shape};
 use crate::norm::NormKind;
@@ -32,7 +33,31 @@ const HEAD_EPS: f64 = 64e-5;
 /// The context of converted files. States have no limit.
 const ENDLESS: i64 = 1 << 20;
 
-/// Reads the settings.
+/// ARWKV 7: norms and feed-forward blocks are Llama's.
+pub fn arwkv7(settings: &Settings) -> Result<Shape> {
+    if settings.is_hub() {
+        return Err(Error::unsupported("model_type 'arwkv7': folders are not read: a GGUF file is valid"));
+    }
+    check_shifts(settings, 1)?;
+    settings.value_if(HEADS)?;
+    let (width, none) = (settings.count(WIDTH)?, KeyHeads { count: 1, key: 2, value: 2 });
+    let norms = (NormKind::RootMeanSquare, ROOT_EPS);
+    let shape = Shape::with_heads(settings, Rope::plain(1e4, 2, true), (1, none), settings.count(FFN)?, norms)?;
+    let rwkv = Rwkv { normed: None, mixes_channels: false, ..rwkv(settings, width, 0.0)? };
+    let layers = vec![true; usize::try_from(settings.count(LAYERS)?).unwrap_or(0)];
+    Ok(shape.with_recurrence(Recurrence::Rwkv(rwkv), &layers))
+}
+
+/// Refuses another number of parts of a layer that read the token before.
+fn check_shifts(settings: &Settings, valid: i64) -> Result<()> {
+    // Files of RWKV 7 do not say it.
+    match settings.count_if(SHIFTS)?.unwrap_or(2) {
+        shifts if shifts == valid => Ok(()),
+        shifts => Err(settings.refuse(SHIFTS, format!("is {shifts}: {valid} is valid"))),
+    }
+}
+
+/// Reads the settings of RWKV 7.
 pub fn shape(settings: &Settings) -> Result<Shape> {
     let settings = &settings.with_defaults(&[
         (HEAD, 64.into()),
@@ -51,11 +76,12 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
             settings.name(ATTENTION)
         )));
     }
-    if let Some(shifts) = settings.count_if(SHIFTS)?.filter(|shifts| *shifts != 2) {
-        return Err(settings.refuse(SHIFTS, format!("is {shifts}: 2 is valid")));
-    }
+    check_shifts(settings, 2)?;
     let (width, eps) = (settings.count(WIDTH)?, settings.number(EPS)?);
     let rwkv = rwkv(settings, width, eps)?;
+    if rwkv.gate_rank.is_none() {
+        return Err(settings.refuse(GATE_RANK, "is 0: 1 or more is valid"));
+    }
     check_values(settings, width)?;
     // Converters write that there are no heads of attention.
     settings.value_if(HEADS)?;
@@ -114,8 +140,13 @@ fn rwkv(settings: &Settings, width: i64, eps: f64) -> Result<Rwkv> {
         decay_rank: rank(DECAY_RANK, 2.5 * of_head)?,
         rate_rank: rank(RATE_RANK, 2.5 * of_head)?,
         value_rank: rank(VALUE_RANK, 1.7 * of_head)?,
-        gate_rank: rank(GATE_RANK, 5.0)?,
+        gate_rank: match settings.is_hub() {
+            true => Some(rank(GATE_RANK, 5.0)?),
+            false => settings.count_or_none(GATE_RANK)?,
+        },
+        normed: Some(true),
         head_eps: if settings.is_hub() { head as f64 * eps } else { HEAD_EPS },
+        mixes_channels: true,
     })
 }
 

@@ -23,7 +23,7 @@ impl Recurrence {
             Recurrence::Delta(delta) => vec![[delta.channels(), delta.taps - 1]],
             Recurrence::ShortConvolution { taps } => vec![[width, taps - 1]],
             Recurrence::Mamba(mamba) => vec![[mamba.channels(), mamba.taps - 1]],
-            Recurrence::Rwkv(_) => vec![[width, 1]; 2],
+            Recurrence::Rwkv(rwkv) => vec![[width, 1]; if rwkv.mixes_channels { 2 } else { 1 }],
         }
     }
 
@@ -114,7 +114,7 @@ impl Mamba {
     }
 }
 
-/// Time mixing of RWKV 7, and channel mixing instead of a feed-forward block.
+/// Time mixing of RWKV 7.
 #[derive(Clone, Debug)]
 pub struct Rwkv {
     pub heads: i64,
@@ -126,10 +126,14 @@ pub struct Rwkv {
     pub rate_rank: i64,
     /// Those of the matrices that make shares of the first layer's values.
     pub value_rank: i64,
-    /// Those of the matrices that make gates.
-    pub gate_rank: i64,
+    /// Those of the matrices that make gates, if results have gates.
+    pub gate_rank: Option<i64>,
+    /// Whether a head's results have a norm, if the settings say it.
+    pub normed: Option<bool>,
     /// Added to the variance of a head's results.
     pub head_eps: f64,
+    /// Channel mixing takes the place of feed-forward blocks. It reads the token before, too.
+    pub mixes_channels: bool,
 }
 
 /// The number of tokens that a convolution reads.

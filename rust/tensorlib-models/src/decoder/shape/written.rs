@@ -112,7 +112,7 @@ fn add_recurrence(recurrence: &Recurrence, keys: &mut Keys) {
             keys.count(DECAY_RANK, rwkv.decay_rank);
             keys.count(RATE_RANK, rwkv.rate_rank);
             keys.count(VALUE_RANK, rwkv.value_rank);
-            keys.count(GATE_RANK, rwkv.gate_rank);
+            keys.count(GATE_RANK, rwkv.gate_rank.unwrap_or(0));
         }
     }
 }

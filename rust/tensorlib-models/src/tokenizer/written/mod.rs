@@ -121,7 +121,7 @@ fn add_special(tokenizer: &Tokenizer, family: Family, file: &str, keys: &mut Pai
     put("unknown", parts.roles.unknown);
     let usual = super::vocabulary::ends(&parts.vocabulary, eos);
     let mut others =
-        parts.ends.iter().copied().filter(|id| !usual.contains(id) && parts.vocabulary.text(*id).is_some());
+        parts.usage.ends.iter().copied().filter(|id| !usual.contains(id) && parts.vocabulary.text(*id).is_some());
     put("eot", others.next());
     put("eom", others.next());
     if others.next().is_some() {
@@ -129,11 +129,11 @@ fn add_special(tokenizer: &Tokenizer, family: Family, file: &str, keys: &mut Pai
     }
     keys.push(("tokenizer.ggml.add_bos_token".into(), Value::Bool(before.is_some())));
     keys.push(("tokenizer.ggml.add_eos_token".into(), Value::Bool(after.is_some())));
-    if !parts.suppressed.is_empty() {
-        let ids: Vec<i32> = parts.suppressed.iter().map(|id| i32::try_from(*id).unwrap_or(i32::MAX)).collect();
+    if !parts.usage.suppressed.is_empty() {
+        let ids: Vec<i32> = parts.usage.suppressed.iter().map(|id| i32::try_from(*id).unwrap_or(i32::MAX)).collect();
         keys.push(("tokenizer.ggml.suppress_tokens".into(), ids.into()));
     }
-    if !parts.stops.is_empty() {
+    if !parts.usage.stops.is_empty() {
         tokenizer.warnings.add("generation_config.json: stop_strings: are left out: GGUF files have no key for them");
     }
     Ok(())
