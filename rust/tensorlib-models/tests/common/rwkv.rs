@@ -88,7 +88,6 @@ impl Spec {
                 vector("time_mix_v0.weight", &[w], 0.4);
             }
         }
-        assert!(of.head > 1 && self.width % of.head == 0);
         // Files have tensors for the mixture of the first layer's values with themselves.
         for part in 0..3 {
             t.copy(&format!("blk.0.time_mix_a{part}.weight"), &format!("blk.0.time_mix_v{part}.weight"));
