@@ -37,9 +37,7 @@ impl Convolution {
     ) -> Result<Tensor> {
         let (channels, taps) = (self.kernel.shape()[0], self.kernel.shape()[1]);
         let (t, sequences) = (group.tokens, group.sequences());
-        let new = x.narrow(1, group.first, t * sequences)?.reshape([channels, t, sequences])?;
-        let read = states.columns(number, group)?.concat(&new, 1)?;
-        run.stored.borrow_mut().push(states.store_columns(number, group, &read)?);
+        let read = run.read_columns((number, 0), (states, group), x)?;
         let product =
             |tap: i64| -> Result<Tensor> { Ok((&read.narrow(1, tap, t)? * &self.kernel.narrow(1, tap, 1)?)?) };
         let mut sum = product(0)?;

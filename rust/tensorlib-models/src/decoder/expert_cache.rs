@@ -10,8 +10,20 @@ use crate::weights::DeviceMap;
 use crate::Result;
 use tensorlib::{Context, Tensor};
 
-/// The matrices of a layer's experts, [.., .., experts]: gate, up and down.
-pub type Matrices<'a> = [&'a Tensor; 3];
+/// The matrices of a layer's experts, [.., .., experts].
+#[derive(Clone, Copy)]
+pub struct Matrices<'a> {
+    /// Some experts have no gates.
+    pub gate: Option<&'a Tensor>,
+    pub up: &'a Tensor,
+    pub down: &'a Tensor,
+}
+
+impl<'a> Matrices<'a> {
+    fn all(self) -> impl Iterator<Item = &'a Tensor> {
+        self.gate.into_iter().chain([self.up, self.down])
+    }
+}
 
 /// One place where some of a layer's experts are computed, and which ones.
 pub struct Way<'a> {
@@ -38,7 +50,7 @@ pub struct ExpertCache {
 
 /// The slots of one layer.
 struct Slots {
-    gate: Tensor,
+    gate: Option<Tensor>,
     up: Tensor,
     down: Tensor,
     /// The slot of each expert, or -1: [1, experts].
@@ -83,7 +95,7 @@ impl ExpertCache {
         let count = shape.experts.as_ref().map_or(0, |experts| experts.count);
         let layer = |(number, matrices): (usize, &Option<Matrices>)| {
             let Some(matrices) =
-                matrices.filter(|_| devices.device(&format!("blk.{number}.ffn_gate_exps.weight")) != 0)
+                matrices.filter(|_| devices.device(&format!("blk.{number}.ffn_down_exps.weight")) != 0)
             else {
                 return Ok(None);
             };
@@ -133,7 +145,7 @@ impl ExpertCache {
 
     /// Bytes of all slots.
     pub fn nbytes(&self) -> usize {
-        let of = |slots: &Slots| slots.gate.nbytes() + slots.up.nbytes() + slots.down.nbytes();
+        let of = |slots: &Slots| slots.matrices().all().map(Tensor::nbytes).sum::<usize>();
         self.layers.iter().flatten().map(of).sum()
     }
 }
@@ -144,12 +156,11 @@ impl Slots {
             let shape = weight.shape();
             Ok::<_, crate::Error>(ctx.zeros(weight.dtype(), [shape[0], shape[1], n as i64])?)
         };
-        let [gate, up, down] = matrices;
         let table = || devices.numbers(ctx, &vec![-1; usize::try_from(count).unwrap_or(0)]);
         let slots = Slots {
-            gate: room(gate)?,
-            up: room(up)?,
-            down: room(down)?,
+            gate: matrices.gate.map(room).transpose()?,
+            up: room(matrices.up)?,
+            down: room(matrices.down)?,
             slot: table()?,
             in_slot: table()?,
             at_home: table()?,
@@ -162,14 +173,14 @@ impl Slots {
     }
 
     fn matrices(&self) -> Matrices<'_> {
-        [&self.gate, &self.up, &self.down]
+        Matrices { gate: self.gate.as_ref(), up: &self.up, down: &self.down }
     }
 
     /// Copies the experts that are new in their slots.
     fn load(&self, matrices: Matrices, before: &[Option<usize>]) -> Result<()> {
         for (slot, expert) in self.lru.expert.iter().enumerate() {
             let Some(expert) = expert.filter(|e| before[slot] != Some(*e)) else { continue };
-            for (from, to) in matrices.into_iter().zip(self.matrices()) {
+            for (from, to) in matrices.all().zip(self.matrices().all()) {
                 let n = to.nbytes() / self.lru.expert.len();
                 let mut bytes = vec![0; n];
                 from.read_bytes(expert * n, &mut bytes)?;

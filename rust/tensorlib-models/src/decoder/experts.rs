@@ -1,7 +1,7 @@
 //! Feed-forward blocks with experts, of which each token uses some.
 
 use super::expert_cache::{Matrices, Way};
-use super::ffn::GatedFfn;
+use super::ffn::{GatedFfn, PlainFfn};
 use super::layer::scaled;
 use super::run::Run;
 use super::shape::{ExpertGroups, Experts, GroupScores, Scores, Shape, Shared};
@@ -51,9 +51,15 @@ impl ExpertLinear {
     }
 }
 
+/// A block of all tokens' expert.
+enum SharedFfn {
+    Gated(GatedFfn),
+    Plain(PlainFfn),
+}
+
 /// The expert that all tokens use.
 struct SharedExpert {
-    ffn: GatedFfn,
+    ffn: SharedFfn,
     /// The row of a matrix whose product is the gate of the result: [width, 1].
     scale: Option<Linear>,
 }
@@ -62,15 +68,22 @@ impl SharedExpert {
     fn load(weights: &Weights, shape: &Shape, shared: Shared, number: usize) -> Result<Self> {
         let name = |part: &str| format!("blk.{number}.{part}");
         let scale = || weights.linear(&name("ffn_gate_inp_shexp"), shape.width, 1);
+        let of_expert = |part: &str| name(&format!("{part}_shexp"));
         Ok(SharedExpert {
-            ffn: GatedFfn::load(weights, shape.width, shared.ffn, |part| name(&format!("{part}_shexp")))?,
+            ffn: match shape.gated_ffn {
+                true => SharedFfn::Gated(GatedFfn::load(weights, shape.width, shared.ffn, of_expert)?),
+                false => SharedFfn::Plain(PlainFfn::load(weights, shape.width, shared.ffn, of_expert)?),
+            },
             scale: shared.gated.then(scale).transpose()?,
         })
     }
 
     /// The expert's result for x, [width, tokens], times its gate.
     fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
-        let (result, _) = self.ffn.forward(run, x)?;
+        let result = match &self.ffn {
+            SharedFfn::Gated(ffn) => ffn.forward(run, x)?.0,
+            SharedFfn::Plain(ffn) => ffn.forward(run, x)?,
+        };
         match &self.scale {
             Some(scale) => Ok((&result * &scale.forward(x, &run.pass)?.sigmoid()?)?),
             None => Ok(result),
@@ -89,9 +102,11 @@ pub struct ExpertFfn {
     router_factors: Option<Tensor>,
     /// The factors of the experts' results: [experts].
     factors: Option<Tensor>,
-    gate: ExpertLinear,
+    gate: Option<ExpertLinear>,
     up: ExpertLinear,
     down: ExpertLinear,
+    /// The matrices before the experts and after the sum of their results, for experts that are narrower than the layer.
+    narrow: Option<[Linear; 2]>,
     shared: Option<SharedExpert>,
 }
 
@@ -101,6 +116,11 @@ impl ExpertFfn {
         let name = |part: &str| format!("blk.{number}.{part}");
         let part =
             |part: &str, inputs, outputs| ExpertLinear::load(weights, &name(part), inputs, outputs, experts.count);
+        let width = experts.width.unwrap_or(shape.width);
+        let narrow = || -> Result<[Linear; 2]> {
+            let linear = |part: &str, inputs, outputs| weights.linear(&name(part), inputs, outputs);
+            Ok([linear("ffn_latent_down", shape.width, width)?, linear("ffn_latent_up", width, shape.width)?])
+        };
         Ok(ExpertFfn {
             number,
             experts: experts.clone(),
@@ -119,16 +139,18 @@ impl ExpertFfn {
                 true => weights.find(&name("ffn_down_exps.scale"), &[experts.count])?,
                 false => None,
             },
-            gate: part("ffn_gate_exps", shape.width, experts.ffn)?,
-            up: part("ffn_up_exps", shape.width, experts.ffn)?,
-            down: part("ffn_down_exps", experts.ffn, shape.width)?,
+            gate: shape.gated_ffn.then(|| part("ffn_gate_exps", width, experts.ffn)).transpose()?,
+            up: part("ffn_up_exps", width, experts.ffn)?,
+            down: part("ffn_down_exps", experts.ffn, width)?,
+            narrow: experts.width.is_some().then(narrow).transpose()?,
             shared: experts.shared.map(|shared| SharedExpert::load(weights, shape, shared, number)).transpose()?,
         })
     }
 
     /// Gate, up and down projections, [.., .., experts].
     pub fn matrices(&self) -> Matrices<'_> {
-        [&self.gate.weight, &self.up.weight, &self.down.weight]
+        let gate = self.gate.as_ref().map(|gate| &gate.weight);
+        Matrices { gate, up: &self.up.weight, down: &self.down.weight }
     }
 
     /// The block's result for x, [width, tokens].
@@ -148,9 +170,14 @@ impl ExpertFfn {
             run.chosen.borrow_mut().push((self.number, ids.clone()));
         }
         let shared = self.shared.as_ref().map(|shared| shared.forward(run, x)).transpose()?;
-        let (x, weighs_inputs) = (x.reshape([run.shape.width, 1, n])?, self.experts.routing.weighs_inputs);
+        let x = match &self.narrow {
+            Some([before, _]) => before.forward(x, &run.pass)?,
+            None => x.clone(),
+        };
+        let width = x.shape()[0];
+        let (x, weighs_inputs) = (x.reshape([width, 1, n])?, self.experts.routing.weighs_inputs);
         let x = match weighs_inputs {
-            true => weighted(&x.repeat([run.shape.width, self.experts.used, n])?, &shares)?,
+            true => weighted(&x.repeat([width, self.experts.used, n])?, &shares)?,
             false => x,
         };
         let mut results = self.results(run, &x, &ids, &ways[0])?;
@@ -159,6 +186,10 @@ impl ExpertFfn {
         }
         let results = self.down.with_bias(results, &ids)?;
         let sum = sum(&if weighs_inputs { results } else { weighted(&results, &shares)? })?;
+        let sum = match &self.narrow {
+            Some([_, after]) => after.forward(&sum, &run.pass)?,
+            None => sum,
+        };
         match shared {
             Some(shared) => Ok((&sum + &shared)?),
             None => Ok(sum),
@@ -216,9 +247,13 @@ impl ExpertFfn {
     /// The results of the experts that one way computes, [width, used, tokens], without the last bias; zeros for the
     /// others.
     fn results(&self, run: &Run, x: &Tensor, ids: &Tensor, way: &Way) -> Result<Tensor> {
-        let [gate, up, down] = way.matrices;
+        let Matrices { gate, up, down } = way.matrices;
         let project = |layer: &ExpertLinear, weight| layer.with_bias(layer.forward(weight, x, way)?, ids);
-        let hidden = run.shape.activation.gated(&project(&self.gate, gate)?, &project(&self.up, up)?)?;
+        let (up, activation) = (project(&self.up, up)?, run.shape.activation);
+        let hidden = match (&self.gate, gate) {
+            (Some(layer), Some(gate)) => activation.gated(&project(layer, gate)?, &up)?,
+            _ => activation.of(&up)?,
+        };
         self.down.forward(down, &hidden, way)
     }
 }

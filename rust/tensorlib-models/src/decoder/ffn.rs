@@ -1,6 +1,7 @@
 //! The feed-forward block of a layer.
 
 use super::activation::Xielu;
+use super::channel_mix::ChannelMix;
 use super::experts::ExpertFfn;
 use super::layer::scaled;
 use super::neurons::NeuronFfn;
@@ -57,6 +58,29 @@ impl GatedFfn {
     }
 }
 
+/// Up and down projections, without gates.
+pub struct PlainFfn {
+    up: Linear,
+    down: Linear,
+    /// The activation, if it is not the model's.
+    xielu: Option<Xielu>,
+}
+
+impl PlainFfn {
+    /// Loads the matrices of `ffn` neurons. `name`: the name of a part.
+    pub fn load(weights: &Weights, width: i64, ffn: i64, name: impl Fn(&str) -> String) -> Result<Self> {
+        let (up, down) = (weights.linear(&name("ffn_up"), width, ffn)?, weights.linear(&name("ffn_down"), ffn, width)?);
+        Ok(PlainFfn { up, down, xielu: None })
+    }
+
+    /// The block's result for x, [width, tokens].
+    pub fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
+        let up = self.up.forward(x, &run.pass)?;
+        let hidden = self.xielu.map_or_else(|| run.shape.activation.of(&up), |xielu| xielu.of(&up))?;
+        Ok(self.down.forward(&hidden, &run.pass)?)
+    }
+}
+
 /// What the elements of each row are above their mean and this many standard deviations; 0 for those below.
 fn above(x: &Tensor, deviations: f64) -> Result<Tensor> {
     let mean_of = |x: &Tensor| scaled(x.sum_rows()?, 1.0 / x.shape()[0] as f64);
@@ -79,7 +103,8 @@ pub enum Ffn {
     Gated(GatedFfn),
     Mixed(Box<MixedFfn>),
     Fused { gate_up: Linear, down: Linear },
-    Ungated { up: Linear, down: Linear, xielu: Option<Xielu> },
+    Plain(PlainFfn),
+    Shifted(ChannelMix),
     Neurons(Box<NeuronFfn>),
     Experts(Box<ExpertFfn>),
 }
@@ -103,6 +128,9 @@ impl Ffn {
                 }))
             }
             (Some(experts), _) => Ffn::Experts(Box::new(ExpertFfn::load(weights, shape, experts, number)?)),
+            _ if shape.blocks_of(number).ffn == FfnKind::Shifted => {
+                Ffn::Shifted(ChannelMix::load(weights, shape, number)?)
+            }
             _ if weights.shape_of(&NeuronFfn::down_of(number)).is_some() => {
                 Ffn::Neurons(Box::new(NeuronFfn::load(weights, shape, number, activity)?))
             }
@@ -111,11 +139,10 @@ impl Ffn {
                 let message = format!("tensor '{down}' is missing, of which active neurons' rows would be read");
                 return Err(Error::unsupported(message).with_hint("`tensorlib transpose-down` makes such a model"));
             }
-            _ if !shape.gated_ffn => Ffn::Ungated {
-                up: linear("ffn_up", width, ffn)?,
-                down: linear("ffn_down", ffn, width)?,
-                xielu: xielu(weights, shape, number)?,
-            },
+            _ if !shape.gated_ffn => {
+                let xielu = xielu(weights, shape, number)?;
+                Ffn::Plain(PlainFfn { xielu, ..PlainFfn::load(weights, width, ffn, name)? })
+            }
             (None, true) => {
                 Ffn::Fused { gate_up: linear("ffn_up", width, 2 * ffn)?, down: linear("ffn_down", ffn, width)? }
             }
@@ -145,11 +172,8 @@ impl Ffn {
                 run.observe(number, &both.narrow(0, 0, run.shape.ffn)?, &hidden)?;
                 Ok(down.forward(&hidden, &run.pass)?)
             }
-            Ffn::Ungated { up, down, xielu } => {
-                let up = up.forward(x, &run.pass)?;
-                let hidden = xielu.map_or_else(|| activation.of(&up), |xielu| xielu.of(&up))?;
-                Ok(down.forward(&hidden, &run.pass)?)
-            }
+            Ffn::Plain(plain) => plain.forward(run, x),
+            Ffn::Shifted(mix) => mix.forward(run, x),
             Ffn::Neurons(neurons) => neurons.forward(run, x),
             Ffn::Experts(experts) => experts.forward(run, x),
         }

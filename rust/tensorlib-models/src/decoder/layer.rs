@@ -9,6 +9,7 @@ use super::latent::LatentAttention;
 use super::layer_inputs::LayerInput;
 use super::mamba::MambaLayer;
 use super::run::Run;
+use super::rwkv::TimeMix;
 use super::shape::{FfnKind, Norms, Recurrence, Shape, Stated};
 use super::short_convolution::ShortConvolution;
 use crate::activity::Activity;
@@ -49,6 +50,7 @@ enum Recurring {
     Delta(Box<DeltaNet>),
     ShortConvolution(Box<ShortConvolution>),
     Mamba(Box<MambaLayer>),
+    Rwkv(Box<TimeMix>),
 }
 
 impl Recurring {
@@ -59,6 +61,7 @@ impl Recurring {
                 Recurring::ShortConvolution(Box::new(ShortConvolution::load(weights, shape, *taps, number)?))
             }
             Recurrence::Mamba(mamba) => Recurring::Mamba(Box::new(MambaLayer::load(weights, shape, mamba, number)?)),
+            Recurrence::Rwkv(rwkv) => Recurring::Rwkv(Box::new(TimeMix::load(weights, shape, rwkv, number)?)),
         })
     }
 
@@ -67,6 +70,7 @@ impl Recurring {
             Recurring::Delta(delta) => delta.forward(run, x),
             Recurring::ShortConvolution(convolution) => convolution.forward(run, x),
             Recurring::Mamba(mamba) => mamba.forward(run, x),
+            Recurring::Rwkv(rwkv) => rwkv.forward(run, x),
         }
     }
 }
@@ -135,14 +139,24 @@ impl Layer {
                 (true, false, weights.shape_of(&format!("{}.weight", name(shape.ffn_norm))).is_none())
             }
         };
-        let norm = |part: &str, is_there: bool| {
-            is_there.then(|| Norm::load(weights, (shape.norm_kind, shape.eps), &name(part), shape.width)).transpose()
+        let norm = |part: &str, is_there: bool| -> Result<Option<Norm>> {
+            if !is_there {
+                return Ok(None);
+            }
+            let norm = Norm::load(weights, (shape.norm_kind, shape.eps), &name(part), shape.width)?;
+            Stated::check_bias(shape.stated.norm_bias, weights, &name(&format!("{part}.bias")))?;
+            Ok(Some(norm))
         };
         let mixer = Mixer::load(weights, shape, number, factors)?;
         // A feed-forward block alone has the one norm that each layer has.
         let ffn_norm = if mixer.is_some() { shape.ffn_norm } else { "attn_norm" };
         let has_ffn = shape.blocks_of(number).ffn != FfnKind::None;
-        Stated::check_bias(shape.stated.ffn_bias, weights, &name("ffn_up.bias"))?;
+        if has_ffn {
+            let is_shared = shape.blocks_of(number).ffn == FfnKind::Experts
+                && shape.experts.as_ref().is_some_and(|experts| experts.shared.is_some());
+            let of = if is_shared { "ffn_up_shexp.bias" } else { "ffn_up.bias" };
+            Stated::check_bias(shape.stated.ffn_bias, weights, &name(of))?;
+        }
         let ffn = has_ffn.then(|| Ffn::load(weights, shape, number, activity)).transpose()?;
         Ok(Layer {
             number,

@@ -10,11 +10,11 @@ use super::layer_inputs::LayerInputs;
 use super::pool::Pool;
 use super::prefix_tree::PAGE;
 use super::run::Run;
-use super::shape::Shape;
+use super::shape::{Shape, Stated};
 use super::state_slots::RunStates;
 use super::states::States;
 use crate::activity::{Activity, Tested};
-use crate::norm::Norm;
+use crate::norm::{normed, Norm};
 use crate::weights::{DeviceMap, Weights};
 use crate::{Error, Result};
 use std::cell::RefCell;
@@ -40,6 +40,7 @@ const HEAD: &str = "cls.output.weight";
 pub struct Network {
     pub shape: Shape,
     embeddings: Embedding,
+    embedding_norm: Option<Norm>,
     layer_inputs: Option<LayerInputs>,
     streams: Option<Streams>,
     layers: Vec<Layer>,
@@ -94,6 +95,11 @@ impl Network {
             }),
             (None, false) => Some(weights.linear("output", shape.width, vocabulary)?),
         };
+        let norm_of = |name: &str| {
+            let norm = Norm::load(weights, (shape.norm_kind, shape.eps), name, shape.width)?;
+            Stated::check_bias(shape.stated.norm_bias, weights, &format!("{name}.bias")).map(|()| norm)
+        };
+        let embedding_norm = shape.embedding_norm.then(|| norm_of("token_embd_norm")).transpose()?;
         let layer_inputs = LayerInputs::load(weights, &shape, vocabulary)?;
         let streams = Streams::load(weights, &shape)?;
         let factors = shape.rope.factors(weights, context as i64)?;
@@ -109,7 +115,7 @@ impl Network {
         for layer in shape.layers..shape.layers + shape.drafting_layers {
             weights.leave_layer(layer);
         }
-        let norm = Norm::load(weights, (shape.norm_kind, shape.eps), shape.output_norm, shape.width)?;
+        let norm = norm_of(shape.output_norm)?;
         let logits = match results {
             Results::Vectors => shape.width,
             Results::Vocabulary | Results::Head => head.unwrap_or(vocabulary),
@@ -118,6 +124,7 @@ impl Network {
         Ok(Network {
             shape,
             embeddings,
+            embedding_norm,
             layer_inputs,
             streams,
             layers,
@@ -214,6 +221,7 @@ impl Network {
             query_factors: factors.transpose()?,
             keys,
             shared: RefCell::default(),
+            first_values: RefCell::default(),
             states,
             stored: RefCell::default(),
             tokens: n,
@@ -246,6 +254,7 @@ impl Network {
     fn logits_of_ids(&self, run: Run, ids: &Tensor, tokens: &[u32], rows: Rows) -> Result<Logits> {
         let (shape, n) = (&self.shape, run.tokens);
         let mut x = scaled(self.embeddings.forward(ids, &run.pass)?, shape.embedding_scale)?;
+        x = normed(self.embedding_norm.as_ref(), &x, &run.pass)?;
         let inputs = self.layer_inputs.as_ref().map(|inputs| inputs.forward(&run, tokens, &x)).transpose()?;
         match &self.streams {
             Some(streams) => {

@@ -3,7 +3,7 @@
 use super::attend::Keys;
 use super::expert_cache::ExpertCache;
 use super::shape::Shape;
-use super::state_slots::RunStates;
+use super::state_slots::{Group, RunStates};
 use crate::activity::Tested;
 use crate::Result;
 use std::cell::RefCell;
@@ -22,6 +22,8 @@ pub struct Run<'a> {
     pub keys: Keys<'a>,
     /// The keys and values that layers read which have none of their own, by the number of the layer that has them.
     pub shared: RefCell<HashMap<usize, (Tensor, Tensor)>>,
+    /// The values of the first layer, which those after it mix with their own (RWKV 7).
+    pub first_values: RefCell<Option<Tensor>>,
     /// The states of recurrent layers, if the model has such layers.
     pub states: Option<RunStates<'a>>,
     /// The nodes that store states.
@@ -40,6 +42,21 @@ pub struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// What a part of a layer kept of the tokens before a group's, followed by the group's columns of x, [channels, tokens
+    /// of the run]: [channels, kept columns + tokens, sequences]. Stores what it keeps next.
+    pub fn read_columns(
+        &self,
+        part: (usize, usize),
+        (states, group): (&RunStates, &Group),
+        x: &Tensor,
+    ) -> Result<Tensor> {
+        let (channels, t, sequences) = (x.shape()[0], group.tokens, group.sequences());
+        let new = x.narrow(1, group.first, t * sequences)?.reshape([channels, t, sequences])?;
+        let read = states.columns(part, group)?.concat(&new, 1)?;
+        self.stored.borrow_mut().push(states.store_columns(part, group, &read)?);
+        Ok(read)
+    }
+
     /// Keeps the observed value of a layer's neurons, taken from the gates before the activation or from the products.
     pub fn observe(&self, layer: usize, gate: &Tensor, hidden: &Tensor) -> Result<()> {
         let found = match self.observed {

@@ -14,8 +14,8 @@ pub struct Slots {
 
 /// The slots of a layer.
 struct LayerSlots {
-    /// The last columns that the convolution read: [channels, taps - 1, slots].
-    columns: Tensor,
+    /// The last columns that each part of the layer read: [channels, columns, slots].
+    columns: Vec<Tensor>,
     /// The matrices of a recurrence that has some: [rows, columns, heads, slots].
     matrices: Option<Tensor>,
 }
@@ -32,8 +32,10 @@ impl Slots {
             let ctx = &contexts[devices.device(&format!("blk.{layer}.{}.weight", recurrence.part()))];
             let matrices = recurrence.matrices();
             let matrices = matrices.map(|[rows, columns, heads]| ctx.zeros(DType::F32, [rows, columns, heads, slots]));
-            let columns = [recurrence.channels(shape.width), recurrence.taps() - 1, slots];
-            Ok(Some(LayerSlots { columns: ctx.zeros(DType::F32, columns)?, matrices: matrices.transpose()? }))
+            let columns = recurrence.columns(shape.width).into_iter();
+            let columns = columns.map(|[channels, n]| ctx.zeros(DType::F32, [channels, n, slots]));
+            let columns = columns.collect::<tensorlib::Result<_>>()?;
+            Ok(Some(LayerSlots { columns, matrices: matrices.transpose()? }))
         };
         let layers = (0..usize::try_from(shape.layers).unwrap_or(0)).map(of_layer).collect::<Result<_>>()?;
         Ok(Some(Slots { layers, count: slots as usize }))
@@ -76,13 +78,18 @@ impl Slots {
     fn tensors(&self) -> impl Iterator<Item = (&Tensor, bool)> {
         self.layers.iter().flatten().flat_map(|layer| {
             let matrices = layer.matrices.iter().map(|matrices| (matrices, false));
-            std::iter::once((&layer.columns, true)).chain(matrices)
+            layer.columns.iter().map(|columns| (columns, true)).chain(matrices)
         })
     }
 
     fn layer(&self, layer: usize) -> Result<&LayerSlots> {
         let slots = self.layers.get(layer).and_then(Option::as_ref);
         slots.ok_or_else(|| Error::internal(format!("layer {layer} has no state")))
+    }
+
+    fn columns(&self, (layer, part): (usize, usize)) -> Result<&Tensor> {
+        let columns = self.layer(layer)?.columns.get(part);
+        columns.ok_or_else(|| Error::internal(format!("layer {layer} has no columns for part {part}")))
     }
 
     fn matrices(&self, layer: usize) -> Result<&Tensor> {
@@ -198,9 +205,9 @@ impl<'a> RunStates<'a> {
         all.ok_or_else(|| Error::internal("a run without tokens"))
     }
 
-    /// A layer's columns before a group's tokens: [channels, taps - 1, sequences].
-    pub fn columns(&self, layer: usize, group: &Group) -> Result<Tensor> {
-        group.gathered(&self.slots.layer(layer)?.columns, |place| place.columns)
+    /// The columns of a part of a layer before a group's tokens: [channels, columns, sequences].
+    pub fn columns(&self, part: (usize, usize), group: &Group) -> Result<Tensor> {
+        group.gathered(self.slots.columns(part)?, |place| place.columns)
     }
 
     /// A layer's matrices before a group's tokens: [rows, columns, heads, sequences].
@@ -208,20 +215,20 @@ impl<'a> RunStates<'a> {
         group.gathered(self.slots.matrices(layer)?, |place| place.matrices)
     }
 
-    /// The node that stores a layer's columns after a group's tokens. `read`: the columns that the convolution read,
-    /// [channels, taps - 1 + tokens, sequences].
-    pub fn store_columns(&self, layer: usize, group: &Group, read: &Tensor) -> Result<Tensor> {
-        let to = &self.slots.layer(layer)?.columns;
-        let (channels, taps_less_1) = (to.shape()[0], to.shape()[1]);
+    /// The node that stores the columns of a part of a layer after a group's tokens. `read`: the columns that it read,
+    /// [channels, columns + tokens, sequences].
+    pub fn store_columns(&self, part: (usize, usize), group: &Group, read: &Tensor) -> Result<Tensor> {
+        let to = self.slots.columns(part)?;
+        let (channels, count) = (to.shape()[0], to.shape()[1]);
         match &group.to {
             To::Slots { first, states } => {
                 // The windows of the last tokens overlap.
                 let column = read.strides()[1];
                 let skipped = usize::try_from(group.tokens - states + 1).unwrap_or(0) * column;
-                let columns = read.view([channels, taps_less_1, *states], &[column, column], skipped)?;
+                let columns = read.view([channels, count, *states], &[column, column], skipped)?;
                 Ok(columns.cpy(&to.narrow(2, *first as i64, *states)?)?)
             }
-            To::Each(index) => set(to, &read.narrow(1, group.tokens, taps_less_1)?.cont()?, index),
+            To::Each(index) => set(to, &read.narrow(1, group.tokens, count)?.cont()?, index),
         }
     }
 

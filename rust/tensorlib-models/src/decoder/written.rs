@@ -17,6 +17,8 @@ const XIELU: [&str; 4] = ["alpha_n", "alpha_p", "beta", "eps"];
 const VOCABULARY_SIZE: Key = Key("vocab_size", "");
 /// The architecture whose GGUF files have factors of products in their matrices.
 const FACTORS_IN_MATRICES: &str = "falcon-h1";
+/// An architecture whose GGUF files have another name if there are experts.
+const WITH_EXPERTS: (&str, &str) = ("nemotron_h", "nemotron_h_moe");
 
 /// What a GGUF file of this folder has.
 ///
@@ -48,19 +50,20 @@ pub(crate) fn plan(package: Package, backend: &Backend) -> Result<Plan> {
     if shape.xielu.is_some() {
         whole = xielu(&loaded, shape.layers)?;
     }
+    let name = if shape.experts.is_some() && written.name == WITH_EXPERTS.0 { WITH_EXPERTS.1 } else { written.name };
     let (keys, file) =
-        settled(written.name, keys, &whole, architectures::shape, |settings| architectures::read(settings).map(drop))?;
-    let shape_of_file = match written.name {
+        settled(name, keys, &whole, architectures::shape, |settings| architectures::read(settings).map(drop))?;
+    let shape_of_file = match name {
         FACTORS_IN_MATRICES => architectures::with_factors_in_matrices(&shape),
         _ => shape.clone(),
     };
-    crate::convert::check_same(&comparable(&shape_of_file, &file), &comparable(&file, &file), written.name)?;
+    crate::convert::check_same(&comparable(&shape_of_file, &file), &comparable(&file, &file), name)?;
     let mut tensors: Vec<Planned> =
         shape.rope.factor_tensors().into_iter().map(|(name, values)| Planned::values(name, values)).collect();
     for loaded in loaded.iter().filter(|loaded| !loaded.name.contains(".xielu_")) {
         tensors.extend(planned(loaded, &shape, &file)?);
     }
-    if written.name == FACTORS_IN_MATRICES {
+    if name == FACTORS_IN_MATRICES {
         put_factors(&mut tensors, &shape, network.is_tied())?;
     }
     for tensor in &mut tensors {
@@ -68,15 +71,7 @@ pub(crate) fn plan(package: Package, backend: &Backend) -> Result<Plan> {
     }
     let mut seen = std::collections::HashSet::new();
     tensors.retain(|tensor| seen.insert(tensor.name.clone()));
-    Ok(Plan {
-        architecture: written.name,
-        keys,
-        whole,
-        tensors,
-        names,
-        vocabulary: network.vocabulary,
-        tasks: Vec::new(),
-    })
+    Ok(Plan { architecture: name, keys, whole, tensors, names, vocabulary: network.vocabulary, tasks: Vec::new() })
 }
 
 /// A shape without what GGUF files say by their tensors, or leave to the reader of those.
@@ -176,6 +171,18 @@ fn planned(loaded: &Loaded, folder: &Shape, file: &Shape) -> Result<Vec<Planned>
             _ => {}
         }
         made.minus_exp = part == "ssm_a";
+    }
+    if let Some(Recurrence::Rwkv(rwkv)) = &folder.recurrence {
+        match part {
+            "time_mix_lerp_fused.weight" => made.shape = [&made.shape[..1], &[1, 1], &made.shape[1..]].concat(),
+            "time_mix_r_k.weight" => made.shape = vec![rwkv.head * rwkv.heads],
+            _ => {}
+        }
+        if let (0, Some(rest)) = (layer, part.strip_prefix("time_mix_a")) {
+            // Readers demand tensors of the first layer for its mixture with itself, which they do not use.
+            let unused = Planned { name: format!("blk.{layer}.time_mix_v{rest}"), ..made.clone() };
+            return Ok(vec![made, unused]);
+        }
     }
     if part.ends_with("conv1d.weight") || part.ends_with("conv.weight") {
         made.shape = squeezed(&made.shape);

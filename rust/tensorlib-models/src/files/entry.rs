@@ -57,12 +57,15 @@ pub fn dims(shape: &[i64]) -> &[i64] {
     &shape[..n]
 }
 
+/// The ends of names of such tensors in recurrent layers.
+const ELEMENTWISE: [&str; 4] = [".ssm_a", ".ssm_d", ".time_mix_lerp_fused.weight", ".time_mix_r_k.weight"];
+
 /// Whether models add the rows of the GGUF tensor of this name to activations, or multiply these by them element by
 /// element, instead of computing a product of matrices. Such operations take no quantised types, and these tensors are
 /// small. The biases of a layer's experts have two dimensions, and so have norms with weights of each head.
 pub fn is_elementwise(name: &str) -> bool {
     name.ends_with(".bias")
         || name.ends_with("_norm.weight")
-        || [".ssm_a", ".ssm_d"].iter().any(|end| name.ends_with(end))
+        || ELEMENTWISE.iter().any(|end| name.ends_with(end))
         || ["position_embd.weight", "token_types.weight", "attn_rel_b.weight"].contains(&name)
 }

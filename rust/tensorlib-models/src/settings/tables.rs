@@ -114,8 +114,12 @@ pub(crate) const DECODER_CONFIG: Fields = Fields {
 pub(crate) const RECURRENT_CONFIG: Fields = Fields {
     known: &[
         "A_initializer_range",
+        "attn_mode",
         "chunk_size",
         "expand",
+        "fuse_cross_entropy",
+        "fuse_linear_cross_entropy",
+        "fuse_norm",
         "mamba_chunk_size",
         "mamba_expand",
         "mamba_ssm_cache_dtype",
@@ -130,6 +134,7 @@ pub(crate) const RECURRENT_CONFIG: Fields = Fields {
         "time_step_min",
         "time_step_rank",
         "unsloth_fixed_mtp",
+        "use_l2warp",
         "use_mamba_kernels",
     ],
     only: &[("mamba_ssm_dtype", &["\"float32\""]), ("output_gate_type", &["\"swish\"", "\"silu\""])],

@@ -1,5 +1,6 @@
 //! Converts tokens back to bytes of text.
 
+use super::escapes::unescaped;
 use super::sentencepiece::byte_token;
 use super::vocabulary::Kind;
 
@@ -12,6 +13,8 @@ pub(super) enum Step {
     ByteTokens,
     /// Replaces characters with the bytes that they stand for in GPT-2's table.
     ByteLevel,
+    /// Replaces escapes of Python with the bytes that they stand for.
+    Escapes,
     /// A token without the prefix begins a word. With `tidy` there is no space before punctuation.
     Words { prefix: String, tidy: bool },
     /// Every token is a word.
@@ -66,6 +69,13 @@ impl Decoder {
                     // Tokens that are cut out before the table is applied stand for their own text.
                     if !kind.is_special() && kind != Kind::UserDefined {
                         if let Some(bytes) = text.chars().map(byte_of).collect::<Option<Vec<u8>>>() {
+                            return out.extend(bytes);
+                        }
+                    }
+                }
+                Step::Escapes => {
+                    if kind == Kind::Normal {
+                        if let Some(bytes) = unescaped(&text) {
                             return out.extend(bytes);
                         }
                     }

@@ -8,7 +8,7 @@ use super::model::{byte_pairs, longest_first, most_likely, Model};
 use super::sentencepiece::{SentencePiece, Spaces, SPACE_MARK};
 use super::steps::{Normalizers, PreTokenizers};
 use super::vocabulary::{Kind, Roles, Vocabulary};
-use super::{pairs, pretokenizers, Parts};
+use super::{pairs, pretokenizers, world, Parts, Usage};
 use crate::warnings::Warnings;
 use crate::{Error, Result};
 use tensorlib::Gguf;
@@ -23,8 +23,9 @@ const SCORES: &str = "tokenizer.ggml.scores";
 const TOKEN_TYPE: &str = "tokenizer.ggml.token_type";
 const UNKNOWN: &str = "tokenizer.ggml.unknown_token_id";
 
-/// Pieces joined by score; byte pairs; longest words first; most likely pieces; pairs of pieces in a given order.
-const FAMILIES: [&str; 5] = ["llama", "gpt2", "bert", "t5", "gemma4"];
+/// Pieces joined by score; byte pairs; longest words first; most likely pieces; pairs of pieces in a given order; the longest
+/// tokens.
+const FAMILIES: [&str; 6] = ["llama", "gpt2", "bert", "t5", "gemma4", "rwkv"];
 
 /// The differences between kinds of vocabulary.
 struct Family {
@@ -51,12 +52,24 @@ pub(super) fn read(file: &Gguf, warnings: &Warnings) -> Result<Parts> {
         "gpt2" => gpt2(&data, &vocabulary, &named.roles, warnings)?,
         "bert" => bert(&vocabulary, &named.roles)?,
         "gemma4" => gemma4(&data, &vocabulary, &named.roles)?,
+        "rwkv" => rwkv(&vocabulary, &named.roles)?,
         _ => t5(&data, &vocabulary, &named.roles)?,
     };
     let added = added_tokens(&vocabulary, marks_spaces(&name), strips_after(&data, &name)?);
+    let mut chat_template = data.string("tokenizer.chat_template")?;
+    if name == "rwkv" {
+        chat_template = chat_template.map(|text| world::template(text, &vocabulary, &named.roles));
+    }
     let (prefix, suffix) = around(&data, &name, &named, &family)?;
     let pair = pair(&name, &vocabulary, prefix, suffix);
-    let suppressed = data.ids("tokenizer.ggml.suppress_tokens", vocabulary.len())?;
+    let usage = Usage {
+        ends: named.ends.into_iter().flatten().collect(),
+        stops: Vec::new(),
+        suppressed: data.ids("tokenizer.ggml.suppress_tokens", vocabulary.len())?,
+        truncates_left: false,
+        chat_template,
+        rerank_template: data.string("tokenizer.chat_template.rerank")?,
+    };
     Ok(Parts {
         vocabulary,
         added,
@@ -68,12 +81,7 @@ pub(super) fn read(file: &Gguf, warnings: &Warnings) -> Result<Parts> {
         prefix: prefix.into_iter().collect(),
         suffix: suffix.into_iter().collect(),
         roles: named.roles,
-        ends: named.ends.into_iter().flatten().collect(),
-        stops: Vec::new(),
-        suppressed,
-        truncates_left: false,
-        chat_template: data.string("tokenizer.chat_template")?,
-        rerank_template: data.string("tokenizer.chat_template.rerank")?,
+        usage,
     })
 }
 
@@ -287,6 +295,11 @@ fn gpt2(data: &Metadata<'_>, vocabulary: &Vocabulary, roles: &Roles, warnings: &
     let decoder = Decoder { steps: vec![Step::ByteLevel], strip_start: prefix_space, strip_end: false };
     let (normalizer, pre_tokenizer) = (rule.normalizer(), Some(rule.pre_tokenizer(prefix_space)?));
     Ok(Family { normalizer, pre_tokenizer, model, decoder, bos: rule.bos, eos: rule.eos })
+}
+
+fn rwkv(vocabulary: &Vocabulary, roles: &Roles) -> Result<Family> {
+    let (model, decoder) = (world::model(TOKENS, vocabulary, roles.unknown)?, world::decoder());
+    Ok(Family { normalizer: None, pre_tokenizer: None, model, decoder, bos: false, eos: false })
 }
 
 fn bert(vocabulary: &Vocabulary, roles: &Roles) -> Result<Family> {

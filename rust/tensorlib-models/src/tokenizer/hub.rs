@@ -5,7 +5,6 @@ use super::decoder::{Decoder, Step};
 use super::expressions::Weight;
 use super::guard::guarded;
 use super::hub_settings::Settings;
-use super::metadata::sorted_ids;
 use super::model::Model;
 use super::pairs::{Pair, Part};
 use super::steps::{Normalizers, PreTokenizers};
@@ -64,8 +63,7 @@ pub(super) fn read(folder: &Path, warnings: &Warnings) -> Result<Parts> {
         let n = vocabulary.len();
         return Err(Error::format(format!("{file}: post_processor: no token {id}; ids are 0 to {}", n - 1)));
     }
-    let what = || folder.join("generation_config.json").display().to_string() + ": suppress_tokens";
-    let suppressed = sorted_ids(&what(), &settings.suppressed, vocabulary.len())?;
+    let usage = settings.usage(folder, vocabulary.len())?;
     Ok(Parts {
         vocabulary,
         added,
@@ -77,12 +75,7 @@ pub(super) fn read(folder: &Path, warnings: &Warnings) -> Result<Parts> {
         suffix,
         pair,
         roles,
-        ends: settings.ends,
-        stops: settings.stops,
-        suppressed,
-        truncates_left: settings.truncates_left,
-        chat_template: settings.chat_template,
-        rerank_template: None,
+        usage,
     })
 }
 

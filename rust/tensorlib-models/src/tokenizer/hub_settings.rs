@@ -1,6 +1,8 @@
 //! Reads the files that accompany `tokenizer.json`.
 
+use super::metadata::sorted_ids;
 use super::tables::{CONFIG, GENERATION};
+use super::Usage;
 use crate::settings::{check_fields, optional_json, read_text, Fields};
 use crate::warnings::Warnings;
 use crate::{Error, Result};
@@ -17,16 +19,16 @@ pub(super) struct Settings {
     pub(super) add_eos: Option<bool>,
     pub(super) added: Vec<(u32, AddedToken)>,
     /// The `eos_token_id` of the generation settings, or otherwise of the model.
-    pub(super) ends: Vec<u32>,
+    ends: Vec<u32>,
     /// Texts that end an answer.
-    pub(super) stops: Vec<String>,
+    stops: Vec<String>,
     /// Tokens that the model never writes.
-    pub(super) suppressed: Vec<i64>,
+    suppressed: Vec<i64>,
     /// Whether texts that are too long lose their beginning.
-    pub(super) truncates_left: bool,
+    truncates_left: bool,
     /// Whether models get token types, as `model_input_names` says.
     pub(super) has_types: bool,
-    pub(super) chat_template: Option<String>,
+    chat_template: Option<String>,
 }
 
 impl Settings {
@@ -81,6 +83,19 @@ impl Settings {
             self.ends.extend(ends(&path, &of["eos_token_id"])?);
         }
         Ok(())
+    }
+
+    /// What the settings say of the use of a vocabulary of `n_tokens`.
+    pub(super) fn usage(self, folder: &Path, n_tokens: usize) -> Result<Usage> {
+        let what = folder.join("generation_config.json").display().to_string() + ": suppress_tokens";
+        Ok(Usage {
+            ends: self.ends,
+            stops: self.stops,
+            suppressed: sorted_ids(&what, &self.suppressed, n_tokens)?,
+            truncates_left: self.truncates_left,
+            chat_template: self.chat_template,
+            rerank_template: None,
+        })
     }
 
     /// The text of `bos_token` for "bos".

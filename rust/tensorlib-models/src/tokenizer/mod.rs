@@ -5,11 +5,13 @@
 
 mod charsmap;
 mod decoder;
+mod escapes;
 mod expressions;
 mod gguf;
 mod guard;
 mod hub;
 mod hub_settings;
+mod longest;
 mod metadata;
 mod model;
 mod oniguruma;
@@ -21,11 +23,14 @@ mod stream;
 mod tables;
 mod texts;
 mod vocabulary;
+mod world;
 mod written;
 
 pub(crate) use stream::Pending;
 pub use stream::Stream;
 pub(crate) use texts::TokenTexts;
+#[cfg(feature = "hub")]
+pub(crate) use world::FILE as WORLD_FILE;
 pub(crate) use written::gguf_keys;
 
 use crate::warnings::Warnings;
@@ -91,6 +96,12 @@ struct Parts {
     /// The parts of a pair of texts; empty if the files define no pairs.
     pair: Pair,
     roles: Roles,
+    usage: Usage,
+}
+
+/// What a tokenizer's files say of answers, long texts and templates.
+#[derive(Default)]
+struct Usage {
     /// Tokens other than eos that the file names as ends.
     ends: Vec<u32>,
     /// Texts that end an answer.
@@ -105,7 +116,7 @@ struct Parts {
 }
 
 impl Tokenizer {
-    /// Reads `tokenizer.json` in a folder, and `tokenizer_config.json`, `special_tokens_map.json`,
+    /// Reads `tokenizer.json` in a folder, or `rwkv_vocab_v20230424.txt`, and `tokenizer_config.json`, `special_tokens_map.json`,
     /// `generation_config.json` and `chat_template.jinja` if they exist.
     ///
     /// # Errors
@@ -116,7 +127,11 @@ impl Tokenizer {
     }
 
     pub(crate) fn of_folder(folder: &Path, warnings: &Warnings) -> Result<Self> {
-        Self::new(hub::read(folder, warnings)?, warnings)
+        let parts = match world::file_in(folder) {
+            Some(file) => world::read(folder, &file, warnings)?,
+            None => hub::read(folder, warnings)?,
+        };
+        Self::new(parts, warnings)
     }
 
     /// Reads the keys `tokenizer.ggml.*` and `tokenizer.chat_template` of a GGUF file.
@@ -138,7 +153,7 @@ impl Tokenizer {
         let text = parts.added.iter().filter(|(_, token)| !token.special);
         let added_text = added_vocabulary(text, normalizers)?;
         let added = added_vocabulary(parts.added.iter(), normalizers)?;
-        let ends = vocabulary::ends(&parts.vocabulary, parts.ends.iter().copied().chain(parts.roles.eos));
+        let ends = vocabulary::ends(&parts.vocabulary, parts.usage.ends.iter().copied().chain(parts.roles.eos));
         Ok(Tokenizer {
             parts: Arc::new(parts),
             added,
@@ -199,12 +214,12 @@ impl Tokenizer {
     /// Returns whether any were cut.
     pub(crate) fn cut(&self, tokens: &mut Vec<u32>, most: usize) -> bool {
         let Some(excess) = tokens.len().checked_sub(most).filter(|n| *n > 0) else { return false };
-        let Parts { prefix, suffix, truncates_left, .. } = &*self.parts;
+        let Parts { prefix, suffix, usage, .. } = &*self.parts;
         if prefix.len() + suffix.len() > most {
             tokens.truncate(most);
             return true;
         }
-        let first = if *truncates_left { prefix.len() } else { most - suffix.len() };
+        let first = if usage.truncates_left { prefix.len() } else { most - suffix.len() };
         tokens.drain(first..first + excess);
         true
     }
@@ -216,7 +231,7 @@ impl Tokenizer {
 
     /// Texts that end an answer, if the files name some.
     pub fn stops(&self) -> &[String] {
-        &self.parts.stops
+        &self.parts.usage.stops
     }
 
     /// Refuses texts that the crate would silently not cut into words.
@@ -311,7 +326,7 @@ impl Tokenizer {
     /// The tokens that the model never writes, as its files say, sorted: marks of images, for example, which it only
     /// reads. [`Sampler`](crate::Sampler) does not draw them.
     pub fn suppressed(&self) -> &[u32] {
-        &self.parts.suppressed
+        &self.parts.usage.suppressed
     }
 
     /// Whether a token is a mark for the model, not text.
@@ -369,12 +384,12 @@ impl Tokenizer {
 
     /// The text around a query and a document that the model judges, with the places `{query}` and `{document}`.
     pub(crate) fn rerank_template(&self) -> Option<&str> {
-        self.parts.rerank_template.as_deref()
+        self.parts.usage.rerank_template.as_deref()
     }
 
     /// The template for conversations with this model, in the language Jinja.
     pub fn chat_template(&self) -> Option<&str> {
-        self.parts.chat_template.as_deref()
+        self.parts.usage.chat_template.as_deref()
     }
 }
 

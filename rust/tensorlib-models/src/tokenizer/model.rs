@@ -1,6 +1,7 @@
 //! The algorithms that convert a word, or a text, to ids.
 
 use super::guard::guarded;
+use super::longest::LongestMatch;
 use super::sentencepiece::{SentencePiece, Spaces};
 use super::vocabulary::{Kind, Vocabulary};
 use crate::{Error, Result};
@@ -19,6 +20,8 @@ pub(super) enum Model {
     SentencePiece(Box<SentencePiece>),
     /// The crate's most likely pieces, on whole texts.
     Unigram(Box<Unigram>, Spaces),
+    /// The longest token that fits, on whole texts.
+    LongestMatch(Box<LongestMatch>),
 }
 
 impl Model {
@@ -27,6 +30,7 @@ impl Model {
         match self {
             Model::Crate(model) => ids.extend(model.tokenize(text)?.iter().map(|token| token.id)),
             Model::SentencePiece(model) => model.encode(text, ids),
+            Model::LongestMatch(model) => model.encode(text, ids),
             Model::Unigram(model, spaces) => {
                 ids.extend(model.tokenize(&spaces.apply(text))?.iter().map(|token| token.id));
             }

@@ -63,7 +63,7 @@ impl Tokenizer {
 
     /// Cuts tokens on the side that the files choose.
     fn keep(&self, tokens: &mut Vec<u32>, most: usize) {
-        match self.parts.truncates_left {
+        match self.parts.usage.truncates_left {
             true => drop(tokens.drain(..tokens.len() - most)),
             false => tokens.truncate(most),
         }

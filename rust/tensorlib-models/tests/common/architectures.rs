@@ -2,7 +2,7 @@
 
 use super::decoder::{frequencies, Delta, Gate, Route, Spec};
 use super::tiny::{vocabulary, Random, Tensors};
-use super::{families, hybrids, mixtures, streams};
+use super::{families, hybrids, mixtures, rwkv, streams};
 use std::f64::consts::PI;
 use std::path::Path;
 use tensorlib::{Array, DType, Value};
@@ -91,6 +91,12 @@ impl Model {
                 s.layers, s.width, s.eps, s.vocabulary, s.tied
             );
         }
+        if kind == "rwkv7" {
+            return format!(
+                r#"{{"model_type": "rwkv7", "num_hidden_layers": {}, "hidden_size": {}, "norm_eps": {:e}, "vocab_size": {}{extra}}}"#,
+                s.layers, s.width, s.eps, s.vocabulary
+            );
+        }
         if kind == "gemma3" {
             // A multimodal model; the text model leaves out the same settings as the published models.
             return format!(
@@ -139,7 +145,14 @@ impl Model {
         } else {
             tensors.clone()
         };
-        let tensors = &if self.spec.mamba.is_some() { hybrids::as_folder(&fused) } else { fused };
+        let tensors = &match (self.spec.mamba, self.spec.rwkv) {
+            (Some(_), _) if self.name.ends_with("in one tensor") => {
+                hybrids::with_experts_in_one(&hybrids::as_folder(&fused))
+            }
+            (Some(_), _) => hybrids::as_folder(&fused),
+            (_, Some(of)) => rwkv::as_folder(&fused, &self.spec, of, self.name.ends_with("in one tensor")),
+            _ => fused,
+        };
         let stored = self.spec.delta.map_or_else(|| tensors.clone(), |delta| in_groups(tensors, delta));
         stored.write_safetensors(path, |name, expert| self.hub_name(name, expert), less_one);
     }
@@ -164,7 +177,10 @@ impl Model {
     }
 
     fn text_name(&self, kind: &str, name: &str, expert: Option<usize>) -> String {
-        if let Some(name) = hybrids::whole_name(kind, name).or_else(|| streams::whole_name(name, expert)) {
+        if let Some(name) = rwkv::whole_name(kind, name) {
+            return name;
+        }
+        if let Some(name) = hybrids::whole_name(kind, name, expert).or_else(|| streams::whole_name(name, expert)) {
             return name;
         }
         match name {
@@ -355,6 +371,7 @@ pub fn all() -> Vec<Model> {
         families::all(),
         hybrids::all(),
         mixtures::all(),
+        rwkv::all(),
     ];
     families.into_iter().flatten().collect()
 }

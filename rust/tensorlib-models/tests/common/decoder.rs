@@ -3,6 +3,7 @@
 use super::latent::Latent;
 use super::math::*;
 use super::recurrences::{Mamba, ShortConvolution};
+use super::rwkv::Rwkv;
 use super::streams::AltUp;
 use super::tiny::{Random, Tensors};
 use std::cell::RefCell;
@@ -134,6 +135,8 @@ pub struct Spec {
     /// The neurons of an expert that all tokens use, and whether its result has a gate.
     pub shared: Option<usize>,
     pub shared_gate: bool,
+    /// Elements of what experts get and give, if they are narrower than the layers.
+    pub expert_width: Option<usize>,
     /// The first layers, as many as this, have no experts.
     pub dense_layers: usize,
     /// The other layers that have experts.
@@ -143,6 +146,8 @@ pub struct Spec {
     pub short_convolution: Option<ShortConvolution>,
     /// Layers may have these next to attention.
     pub mamba: Option<Mamba>,
+    /// All layers have time and channel mixing.
+    pub rwkv: Option<Rwkv>,
     pub attention_layers: OfLayer,
     pub ffn_layers: OfLayer,
     /// The factors of attention's input, of its result and of keys, of gates, and of the feed-forward block's result.
@@ -229,12 +234,14 @@ impl Spec {
             experts: None,
             shared: None,
             shared_gate: true,
+            expert_width: None,
             dense_layers: 0,
             expert_layers: |_| true,
             latent: None,
             delta: None,
             short_convolution: None,
             mamba: None,
+            rwkv: None,
             attention_layers: |_| true,
             ffn_layers: |_| true,
             attention_factors: [1.0; 2],
@@ -328,6 +335,12 @@ impl Spec {
         for i in 0..self.layers {
             let name = |part: &str| format!("blk.{i}.{part}");
             let ((q, kv), f) = (self.widths(i), self.ffn_of(i) as i64);
+            if let Some(rwkv) = self.rwkv {
+                self.rwkv_matrices(rwkv, i).iter().for_each(|(part, shape)| matrix(&name(part), shape));
+                if rwkv.mixes_channels {
+                    continue;
+                }
+            }
             if let Some(own) = self.layer_inputs {
                 matrix(&name("inp_gate"), &[w, own as i64]);
                 matrix(&name("proj"), &[own as i64, w]);
@@ -376,11 +389,20 @@ impl Spec {
             if let Some((count, _, f, _)) = self.experts_of(i) {
                 let (count, f) = (count as i64, f as i64);
                 matrix(&name("ffn_gate_inp"), &[w, count]);
-                matrix(&name("ffn_gate_exps"), &[w, f, count]);
-                matrix(&name("ffn_up_exps"), &[w, f, count]);
-                matrix(&name("ffn_down_exps"), &[f, w, count]);
+                let narrow = self.expert_width.map_or(w, |narrow| narrow as i64);
+                if narrow != w {
+                    matrix(&name("ffn_latent_down"), &[w, narrow]);
+                    matrix(&name("ffn_latent_up"), &[narrow, w]);
+                }
+                if self.gated {
+                    matrix(&name("ffn_gate_exps"), &[narrow, f, count]);
+                }
+                matrix(&name("ffn_up_exps"), &[narrow, f, count]);
+                matrix(&name("ffn_down_exps"), &[f, narrow, count]);
                 if let Some(f) = self.shared {
-                    matrix(&name("ffn_gate_shexp"), &[w, f as i64]);
+                    if self.gated {
+                        matrix(&name("ffn_gate_shexp"), &[w, f as i64]);
+                    }
                     matrix(&name("ffn_up_shexp"), &[w, f as i64]);
                     matrix(&name("ffn_down_shexp"), &[f as i64, w]);
                     if self.shared_gate {
@@ -442,7 +464,7 @@ impl Spec {
                 vector(name("attn_norm.bias"), &[w], 0.0);
             }
             if self.norm_biases && !self.parallel {
-                vector(name("ffn_norm.bias"), &[w], 0.0);
+                vector(name(&format!("{}.bias", self.ffn_norm)), &[w], 0.0);
             }
             if let Some(delta) = self.delta_of(i) {
                 let (heads, head) = (delta.value_heads as i64, delta.head as i64);
@@ -501,6 +523,9 @@ impl Spec {
         if let Some(altup) = self.altup {
             self.add_altup_vectors(random, t, altup);
         }
+        if let Some(rwkv) = self.rwkv {
+            self.add_rwkv_vectors(random, t, rwkv);
+        }
         for i in 0..self.layers {
             if let Some(of) = self.short_convolution_of(i) {
                 self.add_short_convolution(random, t, i, of);
@@ -521,10 +546,13 @@ impl Spec {
             .iter()
             .map(|id| embedding[*id as usize].iter().map(|x| x * self.embedding_scale).collect())
             .collect();
+        if t.find("token_embd_norm.weight").is_some() && self.rwkv.is_some() {
+            xs.iter_mut().for_each(|x| *x = self.norm(t, "token_embd_norm", x));
+        }
         let vectors: Vec<Row> = tokens.iter().zip(&xs).map(|(id, x)| self.layer_vectors(t, *id, x)).collect();
         let mut streams: Vec<Vec<Row>> =
             xs.iter().map(|x| self.altup.map_or_else(Vec::new, |altup| self.divided(t, altup, x))).collect();
-        let mut kept = HashMap::new();
+        let (mut kept, mut first_values) = (HashMap::new(), Vec::new());
         for i in 0..self.layers {
             if let Some(altup) = self.altup {
                 streams.iter_mut().for_each(|streams| *streams = self.predicted(t, i, altup, streams));
@@ -535,6 +563,7 @@ impl Spec {
             let after = |part: &str, x: Row| if self.post_norms { self.norm(t, &name(part), &x) } else { x };
             let inputs: Vec<Row> = xs.iter().map(|x| before("attn_norm", x)).collect();
             let mut attended = match (self.delta_of(i), self.short_convolution_of(i)) {
+                _ if self.rwkv.is_some() => self.time_mix(t, i, &inputs, &mut first_values),
                 _ if !(self.attention_layers)(i) => vec![vec![0.0; self.width]; xs.len()],
                 (Some(delta), _) => self.recurrence(t, i, delta, &inputs),
                 (_, Some(_)) => self.convolve(t, i, &inputs),
@@ -545,6 +574,7 @@ impl Spec {
                 let scanned = self.scan(t, i, mamba, &inputs);
                 attended.iter_mut().zip(scanned).for_each(|(a, s)| *a = sum(a, &s));
             }
+            let mut last = vec![0.0; self.width];
             let of_tokens = xs.iter_mut().zip(attended).zip(inputs).zip(&vectors).zip(&mut streams);
             for ((((x, a), input), vectors), streams) in of_tokens {
                 *x = sum(x, &scaled(&after("post_attention_norm", a), self.residual_scale));
@@ -559,6 +589,11 @@ impl Spec {
                 let f = match self.experts_of(i) {
                     Some(_) if self.mixed => self.both_blocks(t, i, x, &input),
                     Some(_) => self.mixture(t, i, &input, &input),
+                    None if self.rwkv.is_some_and(|rwkv| rwkv.mixes_channels) => {
+                        let mixed = self.channel_mix(t, i, &input, &last);
+                        last = input;
+                        mixed
+                    }
                     None => self.feed(t, i, &input),
                 };
                 *x = sum(x, &scaled(&after("post_ffw_norm", f), self.residual_scale));
@@ -626,11 +661,11 @@ impl Spec {
 
     /// Whether a layer has attention or a state.
     fn mixes(&self, layer: usize) -> bool {
-        (self.attention_layers)(layer) || self.mamba_of(layer).is_some()
+        (self.attention_layers)(layer) || self.mamba_of(layer).is_some() || self.rwkv.is_some()
     }
 
     fn experts_of(&self, layer: usize) -> Option<(usize, usize, usize, Route)> {
-        self.experts.filter(|_| layer >= self.dense_layers && (self.expert_layers)(layer))
+        self.experts.filter(|_| layer >= self.dense_layers && (self.expert_layers)(layer) && (self.ffn_layers)(layer))
     }
 
     fn delta_of(&self, layer: usize) -> Option<Delta> {
@@ -900,7 +935,10 @@ impl Spec {
         order.truncate(used);
         let total: f64 = order.iter().map(|e| scores[*e]).sum();
         let of_used = softmax(&order.iter().map(|e| logits[*e]).collect::<Row>(), None);
-        let mut out = vec![0.0; self.width];
+        let whole = x;
+        let narrow = self.expert_width.map(|_| self.linear(t, &name("ffn_latent_down"), x));
+        let x = narrow.as_deref().unwrap_or(x);
+        let mut out = vec![0.0; x.len()];
         for (place, e) in order.iter().enumerate() {
             let share = match route {
                 Route::Normalised => of_all[*e] / total,
@@ -920,13 +958,24 @@ impl Spec {
             };
             let weighs_inputs = matches!(route, Route::Chosen(Choice { weighs_inputs: true, .. }));
             let (x, share) = if weighs_inputs { (&scaled(x, share)[..], 1.0) } else { (x, share) };
-            let hidden = self.activated(&part("ffn_gate_exps", x, f), &part("ffn_up_exps", x, f));
-            let y = part("ffn_down_exps", &hidden, self.width);
+            let up = part("ffn_up_exps", x, f);
+            let hidden = match self.gated {
+                true => self.activated(&part("ffn_gate_exps", x, f), &up),
+                false => self.activated(&up, &vec![1.0; f]),
+            };
+            let y = part("ffn_down_exps", &hidden, x.len());
             out.iter_mut().zip(y).for_each(|(o, y)| *o += share * y);
+        }
+        if self.expert_width.is_some() {
+            out = self.linear(t, &name("ffn_latent_up"), &out);
         }
         if self.shared.is_some() {
             let of = |part: &str, x: &[f64]| self.linear(t, &name(part), x);
-            let hidden = self.activated(&of("ffn_gate_shexp", x), &of("ffn_up_shexp", x));
+            let (x, up) = (whole, of("ffn_up_shexp", whole));
+            let hidden = match self.gated {
+                true => self.activated(&of("ffn_gate_shexp", x), &up),
+                false => self.activated(&up, &vec![1.0; up.len()]),
+            };
             let gate = self.shared_gate.then(|| of("ffn_gate_inp_shexp", x)[0]);
             let share = gate.map_or(1.0, |gate| 1.0 / (1.0 + (-gate).exp()));
             out.iter_mut().zip(of("ffn_down_shexp", &hidden)).for_each(|(o, y)| *o += share * y);

@@ -8,11 +8,11 @@ use tensorlib::Value;
 
 /// A model of each family.
 pub fn all() -> Vec<Model> {
-    [lfm2s(), mambas(), falcons(), nemotrons()].concat()
+    [lfm2s(), mambas(), falcons(), nemotrons(), third_nemotrons()].concat()
 }
 
 /// The folder's name of a tensor in families with Mamba's layers.
-pub fn whole_name(kind: &str, name: &str) -> Option<String> {
+pub fn whole_name(kind: &str, name: &str, expert: Option<usize>) -> Option<String> {
     let is_falcon = kind == "falcon_h1";
     if !is_falcon && kind != "mamba2" && kind != "nemotron_h" {
         return None;
@@ -31,12 +31,18 @@ pub fn whole_name(kind: &str, name: &str) -> Option<String> {
         "ssm_a" => Some("A_log"),
         "ssm_d" => Some("D"),
         "ssm_dt.bias" => Some("dt_bias"),
+        "ffn_up_fused" => Some("experts.up_proj"),
+        "ffn_down_fused" => Some("experts.down_proj"),
+        "exp_probs_b_older" => Some("gate.e_score_correction.bias"),
         _ => None,
     };
     if let Some(number) = number {
         return Some(format!("{of_layer}.{layer}.{block}.{number}"));
     }
     let (part, end) = part.rsplit_once('.').unwrap();
+    if let Some(name) = nemotron_expert_name(part, expert).filter(|_| !is_falcon) {
+        return Some(format!("{of_layer}.{layer}.mixer.{name}"));
+    }
     let inside = match part {
         "ssm_in" => "in_proj",
         "ssm_conv1d" => "conv1d",
@@ -53,6 +59,30 @@ pub fn whole_name(kind: &str, name: &str) -> Option<String> {
         _ => return Some(format!("{of_layer}.{layer}.mixer.{}_proj.{end}", &part[4..])),
     };
     Some(format!("{of_layer}.{layer}.{block}.{inside}.{end}"))
+}
+
+/// The folder's name of a part of Nemotron's blocks with experts.
+fn nemotron_expert_name(part: &str, expert: Option<usize>) -> Option<String> {
+    Some(match part {
+        "ffn_gate_inp" => "gate.weight".into(),
+        "exp_probs_b" => "gate.e_score_correction_bias".into(),
+        "ffn_up_shexp" => "shared_experts.up_proj.weight".into(),
+        "ffn_down_shexp" => "shared_experts.down_proj.weight".into(),
+        "ffn_latent_down" => "fc1_latent_proj.weight".into(),
+        "ffn_latent_up" => "fc2_latent_proj.weight".into(),
+        "ffn_up_exps" => format!("experts.{}.up_proj.weight", expert?),
+        "ffn_down_exps" => format!("experts.{}.down_proj.weight", expert?),
+        _ => return None,
+    })
+}
+
+/// These tensors with one for all of Nemotron's experts, as newer folders may have them, and another name of a bias.
+pub fn with_experts_in_one(tensors: &Tensors) -> Tensors {
+    let renamed = |name: &String| {
+        let name = name.replace("ffn_up_exps.weight", "ffn_up_fused").replace("ffn_down_exps.weight", "ffn_down_fused");
+        name.replace("exp_probs_b.bias", "exp_probs_b_older")
+    };
+    Tensors { all: tensors.all.iter().map(|(name, stored)| (renamed(name), stored.clone())).collect() }
 }
 
 /// These tensors as folders store them: the logarithm of the decay's speed, and numbers of heads in one dimension.
@@ -171,31 +201,111 @@ fn falcons() -> Vec<Model> {
     ]
 }
 
+/// The sizes of Nemotron's states in folders, and activations.
+macro_rules! NEMOTRON {
+    () => {
+        r#", "mamba_num_heads": 4, "mamba_head_dim": 32, "ssm_state_size": 16, "n_groups": 2, "conv_kernel": 4,
+"mlp_hidden_act": "relu2", "mamba_hidden_act": "silu", "use_conv_bias": true, "mamba_proj_bias": false,
+"time_step_limit": [0.0, Infinity], "attention_bias": false, "mlp_bias": false, "use_bias": false, "chunk_size": 128"#
+    };
+}
+
+/// Layers with a state, with attention, or with neurons.
+fn nemotron() -> Spec {
+    Spec {
+        layers: 6,
+        mamba: Some(Mamba { layers: |i| [0, 3, 5].contains(&i), ..mamba() }),
+        attention_layers: |i| i == 2,
+        ffn_layers: |i| i == 1 || i == 4,
+        rotated: |_| false,
+        gate: Gate::ReluSquared,
+        gated: false,
+        ..Spec::new()
+    }
+}
+
+/// As Nemotron 3 Nano: experts without gates, and one for all tokens.
+fn third_nemotron() -> Spec {
+    let choice =
+        Choice { sigmoid: true, biased: true, normalised: Some(1e-20), scale: 2.5, groups: None, weighs_inputs: false };
+    Spec { experts: Some((6, 2, 32, Route::Chosen(choice))), shared: Some(64), shared_gate: false, ..nemotron() }
+}
+
+/// The keys of its GGUF files.
+fn third_nemotron_settings(further: Vec<(&'static str, Value)>) -> Vec<(&'static str, Value)> {
+    let all = vec![
+        ("attention.head_count_kv", vec![0i32, 0, 2, 0, 0, 0].into()),
+        ("feed_forward_length", vec![0i32, 32, 0, 0, 32, 0].into()),
+        ("expert_count", number(6)),
+        ("expert_used_count", number(2)),
+        ("expert_feed_forward_length", number(32)),
+        ("expert_shared_feed_forward_length", number(64)),
+        ("expert_shared_count", number(1)),
+        ("expert_weights_norm", true.into()),
+        ("expert_weights_scale", Value::F32(2.5)),
+        ("attention.layer_norm_epsilon", Value::F32(1e-5)),
+        ("attention.layer_norm_rms_epsilon", Value::F32(1e-5)),
+    ];
+    [mamba_settings(), all, further].concat()
+}
+
+fn third_nemotrons() -> Vec<Model> {
+    let Some((count, used, ffn, Route::Chosen(choice))) = third_nemotron().experts else { unreachable!() };
+    let grouped = Choice { groups: Some((3, 2, 2)), ..choice };
+    vec![
+        Model {
+            name: "nemotron_h_moe",
+            spec: third_nemotron(),
+            gguf: Some(("nemotron_h_moe", third_nemotron_settings(vec![("expert_group_count", number(1))]))),
+            hub: Some((
+                "nemotron_h",
+                concat!(
+                    NEMOTRON!(),
+                    r#", "hybrid_override_pattern": "ME*MEM", "n_routed_experts": 6, "n_shared_experts": 1, "num_experts_per_tok": 2,
+"moe_intermediate_size": 32, "moe_shared_expert_intermediate_size": 64, "moe_latent_size": null, "routed_scaling_factor": 2.5,
+"norm_topk_prob": true, "n_group": 1, "topk_group": 1, "moe_shared_expert_overlap": true, "num_nextn_predict_layers": 0"#
+                ),
+            )),
+        },
+        Model {
+            name: "nemotron_h_moe with narrow experts",
+            spec: Spec {
+                experts: Some((count, used, ffn, Route::Chosen(grouped))),
+                expert_width: Some(32),
+                ..third_nemotron()
+            },
+            gguf: Some((
+                "nemotron_h_moe",
+                third_nemotron_settings(vec![
+                    ("expert_group_count", number(3)),
+                    ("expert_group_used_count", number(2)),
+                    ("moe_latent_size", number(32)),
+                ]),
+            )),
+            hub: Some((
+                "nemotron_h",
+                concat!(
+                    NEMOTRON!(),
+                    r#", "layers_block_type": ["linear_attention", "moe", "full_attention", "linear_attention", "moe", "mamba"],
+"n_routed_experts": 6, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "moe_shared_expert_intermediate_size": 64,
+"moe_latent_size": 32, "routed_scaling_factor": 2.5, "n_group": 3, "topk_group": 2"#
+                ),
+            )),
+        },
+    ]
+}
+
 fn nemotrons() -> Vec<Model> {
     let kv_heads: Value = vec![0i32, 0, 2, 0, 0, 0].into();
     let ffns: Value = vec![0i32, 96, 0, 0, 96, 0].into();
     vec![Model {
         name: "nemotron_h",
-        spec: Spec {
-            layers: 6,
-            mamba: Some(Mamba { layers: |i| [0, 3, 5].contains(&i), ..mamba() }),
-            attention_layers: |i| i == 2,
-            ffn_layers: |i| i == 1 || i == 4,
-            rotated: |_| false,
-            gate: Gate::ReluSquared,
-            gated: false,
-            ..Spec::new()
-        },
+        spec: nemotron(),
         gguf: Some((
             "nemotron_h",
             [mamba_settings(), vec![("attention.head_count_kv", kv_heads), ("feed_forward_length", ffns)]].concat(),
         )),
-        hub: Some((
-            "nemotron_h",
-            r#", "hybrid_override_pattern": "M-*M-M", "mamba_num_heads": 4, "mamba_head_dim": 32, "ssm_state_size": 16, "n_groups": 2,
-"conv_kernel": 4, "mlp_hidden_act": "relu2", "mamba_hidden_act": "silu", "use_conv_bias": true, "mamba_proj_bias": false,
-"time_step_limit": [0.0, Infinity], "attention_bias": false, "mlp_bias": false, "use_bias": false, "chunk_size": 128"#,
-        )),
+        hub: Some(("nemotron_h", concat!(NEMOTRON!(), r#", "hybrid_override_pattern": "M-*M-M""#))),
     }]
 }
 

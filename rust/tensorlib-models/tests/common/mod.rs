@@ -17,6 +17,7 @@ pub mod math;
 pub mod mixtures;
 pub mod recurrences;
 pub mod reranker_files;
+pub mod rwkv;
 pub mod sampling;
 pub mod streams;
 pub mod tiny;

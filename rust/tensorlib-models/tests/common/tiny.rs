@@ -133,8 +133,29 @@ impl Tensors {
 
     /// Stores a tensor with one dimension. The values stay.
     pub fn flatten(&mut self, name: &str) {
-        let stored = self.all.get_mut(name).unwrap();
-        stored.shape = vec![stored.shape.iter().product()];
+        let n = self.all[name].shape.iter().product();
+        self.reshape(name, &[n]);
+    }
+
+    /// Stores a tensor with this shape. The values stay.
+    pub fn reshape(&mut self, name: &str, shape: &[i64]) {
+        self.all.get_mut(name).unwrap().shape = shape.to_vec();
+    }
+
+    /// Adds a tensor with the values of another one.
+    pub fn copy(&mut self, from: &str, to: &str) {
+        self.all.insert(to.into(), self.all[from].clone());
+    }
+
+    /// Replaces a tensor by parts of this shape, each with its name.
+    pub fn divide(&mut self, name: &str, names: &[String], shape: &[i64]) {
+        let whole = self.all.remove(name).unwrap();
+        let (bytes, values) = (whole.bytes.len() / names.len(), whole.values.len() / names.len());
+        let parts = whole.bytes.chunks(bytes).zip(whole.values.chunks(values));
+        for (name, (bytes, values)) in names.iter().zip(parts) {
+            let (bytes, values) = (bytes.to_vec(), values.to_vec());
+            self.all.insert(name.clone(), Stored { shape: shape.to_vec(), dtype: whole.dtype, bytes, values });
+        }
     }
 
     /// Changes the stored numbers of an F32 tensor. The values stay.

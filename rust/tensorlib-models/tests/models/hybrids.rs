@@ -1,6 +1,7 @@
 //! Decoders with layers that keep states next to layers with attention: their settings, and what sessions and sequences
 //! do with their states.
 
+use crate::common::architectures::Model;
 use crate::common::behaviour::*;
 use crate::common::checks::{expect_logits, folder_of, gguf_of, model, open};
 use crate::common::decoder::{frequencies, Choice, Route, Spec};
@@ -10,7 +11,17 @@ use crate::common::Folder;
 use tensorlib::{DType, Value};
 
 /// Models of each kind of state.
-const STATES: [&str; 5] = ["lfm2", "lfm2moe", "mamba2", "falcon-h1", "nemotron_h"];
+const STATES: [&str; 9] = [
+    "lfm2",
+    "lfm2moe",
+    "mamba2",
+    "falcon-h1",
+    "nemotron_h",
+    "nemotron_h_moe",
+    "nemotron_h_moe with narrow experts",
+    "rwkv7",
+    "arwkv7 without gates and norms",
+];
 
 #[test]
 fn sessions_go_back_fork_and_are_saved() {
@@ -254,11 +265,14 @@ fn settings_of_nemotron_h() {
                 r#""hybrid_override_pattern": "M-*""#,
                 "hybrid_override_pattern: has 3 entries: one for each of the 6 layers",
             ),
-            (r#""hybrid_override_pattern": "M-*MEM""#, "has 'E': M, * and -, for states, attention and feed-forward"),
+            (
+                r#""hybrid_override_pattern": "M-*MXM""#,
+                "has 'X': M, *, - and E, for states, attention, neurons and experts",
+            ),
             (r#""layers_block_type": ["mamba"]"#, "layers_block_type: has 1 entries"),
             (
-                r#""layers_block_type": ["mamba", "moe", "attention", "mamba", "mlp", "mamba"]"#,
-                "layers_block_type: has 'moe': mamba and linear_attention and attention and full_attention and mlp are",
+                r#""layers_block_type": ["mamba", "conv", "attention", "mamba", "mlp", "mamba"]"#,
+                "has 'conv': mamba and linear_attention and attention and full_attention and mlp and moe are known",
             ),
             (r#""mlp_hidden_act": "silu""#, "mlp_hidden_act: is 'silu': relu2 is known"),
             (r#""mamba_hidden_act": "gelu""#, "mamba_hidden_act: is 'gelu': silu is known"),
@@ -300,4 +314,86 @@ fn settings_of_nemotron_h() {
         ffn_layers: |i| i == 1 || i == 3,
         ..spec
     });
+}
+
+#[test]
+fn experts_of_nemotron_h() {
+    let folder = Folder::new("hybrids-nemotron-experts");
+    expect_folders_refused(
+        &folder,
+        "nemotron_h_moe with narrow experts",
+        &[
+            (r#""n_routed_experts": 0"#, "n_routed_experts: is 0: 1 or more is valid"),
+            (r#""n_routed_experts": 8, "n_group": 4"#, "mixer.gate.weight' is [64, 6] f32: [64, 8] is expected"),
+            (r#""num_experts_per_tok": 7"#, "num_experts_per_tok: is 7: up to the 6 experts is valid"),
+            (r#""n_group": 4"#, "n_group: is 4: a divisor of the 6 experts, with 2 or more in each, is valid"),
+            (r#""topk_group": 4"#, "n_group: is 3, of which 4 are used"),
+            (r#""n_shared_experts": 0"#, "n_shared_experts: is 0: 1 is valid"),
+            (r#""moe_shared_expert_intermediate_size": 32"#, "shared_experts.up_proj.weight' is [64, 64]"),
+            (r#""moe_intermediate_size": 64"#, "mixer.experts.0.up_proj.weight' is [32, 32]"),
+            (r#""moe_latent_size": null"#, "mixer.experts.0.up_proj.weight' is [32, 32] f32: [64, 32] is expected"),
+            (r#""mlp_bias": true"#, "shared_experts.up_proj.bias' is missing"),
+        ],
+    );
+    let list = |values: [i32; 6]| -> Value { values.to_vec().into() };
+    expect_keys_refused(
+        &folder,
+        "nemotron_h_moe",
+        &[
+            ("nemotron_h_moe.expert_used_count", list([0, 2, 0, 0, 1, 0]), "expert_used_count: is [0,2,0,0,1,0]"),
+            (
+                "nemotron_h_moe.expert_feed_forward_length",
+                list([0, 32, 0, 0, 16, 0]),
+                "expert_feed_forward_length: is [",
+            ),
+            ("nemotron_h_moe.expert_gating_func", Value::U32(1), "expert_gating_func: is 1: 2, a sigmoid, is known"),
+            ("nemotron_h_moe.moe_latent_size", Value::U32(32), "ffn_up_exps.weight' is [64, 32, 6]"),
+            ("nemotron_h_moe.expert_count", Value::U32(5), "blk.1.ffn_gate_inp.weight' is [64, 6]"),
+            (
+                "nemotron_h_moe.nextn_predict_layers",
+                Value::U32(6),
+                "nextn_predict_layers: is 6: less than the 6 layers",
+            ),
+        ],
+    );
+    let model = model("nemotron_h_moe");
+    let tensors = model.spec.tensors(3, DType::F32);
+    // Layers that draft tokens come after the others, with attention and experts.
+    let mut drafting = tensors.clone();
+    drafting.copy("blk.2.attn_q.weight", "blk.6.attn_q.weight");
+    drafting.copy("blk.1.ffn_up_exps.weight", "blk.6.ffn_up_exps.weight");
+    let further = [
+        ("nemotron_h_moe.block_count", Value::U32(7)),
+        ("nemotron_h_moe.nextn_predict_layers", Value::U32(1)),
+        ("nemotron_h_moe.attention.head_count_kv", vec![0i32, 0, 2, 0, 0, 0, 2].into()),
+        ("nemotron_h_moe.feed_forward_length", vec![0i32, 32, 0, 0, 32, 0, 32].into()),
+    ];
+    let path = gguf_of(&folder, &model, &drafting, &further);
+    assert_eq!(open(&path).warnings(), [""; 0]);
+    expect_logits(&path, &model.spec, &tensors);
+    // Older files have the neurons of all experts of a token as those of a layer, and no sum of shares.
+    let mut metadata = model.metadata();
+    let newer = ["feed_forward_length", "expert_feed_forward_length", "expert_weights_norm"];
+    metadata.retain(|(key, _)| !newer.iter().any(|name| *key == format!("nemotron_h_moe.{name}")));
+    metadata.push(("nemotron_h_moe.feed_forward_length".into(), vec![0i32, 64, 0, 0, 64, 0].into()));
+    let path = folder.path("older.gguf");
+    tensors.write_gguf(&path, &metadata);
+    let (count, used, ffn, Route::Chosen(choice)) = model.spec.experts.unwrap() else { unreachable!() };
+    let plain = Choice { normalised: None, ..choice };
+    let spec = Spec { experts: Some((count, used, ffn, Route::Chosen(plain))), ..model.spec.clone() };
+    expect_logits(&path, &spec, &tensors);
+    // A folder with experts in some layers and without in others, and with as many layers as it lists.
+    let sizes = r#", "mamba_num_heads": 4, "mamba_head_dim": 32, "ssm_state_size": 16, "n_groups": 2, "n_routed_experts": 6,
+"moe_intermediate_size": 32, "moe_shared_expert_intermediate_size": 64, "hybrid_override_pattern": "ME*M-M""#;
+    expect(&folder, "nemotron_h_moe", sizes, |spec| Spec {
+        experts: Some((count, used, ffn, Route::Chosen(Choice { scale: 1.0, ..choice }))),
+        expert_layers: |i| i == 1,
+        ..spec
+    });
+    let listed =
+        r#", "num_hidden_layers": null, "layer_types": ["mamba", "moe", "attention", "mamba", "moe", "mamba"]"#;
+    let path = folder_of(&folder, &model, &tensors, &format!("{listed}, \"hybrid_override_pattern\": null"));
+    expect_logits(&path, &model.spec, &tensors);
+    let fused = Model { name: "nemotron_h_moe in one tensor", ..model.clone() };
+    expect_logits(&folder_of(&folder, &fused, &tensors, ""), &model.spec, &tensors);
 }

@@ -27,6 +27,7 @@ mod modules;
 mod prefix_files;
 mod recurrent;
 mod rerankers;
+mod rwkv;
 mod sampling;
 mod sequences;
 mod sessions;

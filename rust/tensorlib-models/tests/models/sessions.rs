@@ -142,7 +142,7 @@ fn reproducible_logits_beyond_blocks_and_with_threads() {
         return;
     }
     let tokens = tokens(PROMPT_BLOCK as u32 + 60);
-    for name in ["gemma2", "qwen35", "llama with experts"] {
+    for name in ["gemma2", "qwen35", "llama with experts", "rwkv7"] {
         let folder = Folder::new(&format!("sessions-long-{name}"));
         let path = file(&folder, &model(name), 5, DType::Q8_0);
         let options = reproducible().context(PROMPT_BLOCK + 60);

@@ -7,6 +7,7 @@ mod files;
 mod hostile;
 mod hub;
 mod long;
+mod longest;
 mod memory;
 mod normal;
 mod ordered_pieces;

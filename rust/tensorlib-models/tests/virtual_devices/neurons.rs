@@ -30,7 +30,8 @@ fn models() -> Vec<Model> {
         .filter(|model| {
             let s = &model.spec;
             let alone = s.mamba.is_none() && !s.inner_norms && s.altup.is_none() && s.ffn_factors == [1.0; 2];
-            model.gguf.is_some() && s.experts.is_none() && s.gated && !s.fused_ffn && !s.wide && alone
+            let has_neurons = s.gated && !s.fused_ffn && !s.rwkv.is_some_and(|rwkv| rwkv.mixes_channels);
+            model.gguf.is_some() && s.experts.is_none() && has_neurons && !s.wide && alone
         })
         .take(if on_cpu() { usize::MAX } else { 2 })
         .collect()
@@ -82,7 +83,8 @@ fn logits_are_those_of_double_precision() {
             (DType::Q8_0, false, 0.05),
         ] {
             // States, and products of queries and keys that nothing scales, amplify what rounding changes.
-            let is_sharp = model.spec.delta.is_some() || model.spec.attention_scale == 1.0;
+            let has_states = model.spec.delta.is_some() || model.spec.rwkv.is_some();
+            let is_sharp = has_states || model.spec.attention_scale == 1.0;
             if is_sharp && dtype == DType::Q8_0 && !exact {
                 continue;
             }

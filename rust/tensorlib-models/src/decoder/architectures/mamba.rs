@@ -151,23 +151,27 @@ pub fn hub_names() -> HubNames {
     backbone(|_| None)
 }
 
+/// The names of a tensor in the part of a folder that has all layers.
+pub fn prefixed(name: &str) -> Vec<String> {
+    ["backbone.", "model.backbone.", "model."].map(|prefix| format!("{prefix}{name}")).to_vec()
+}
+
 fn candidates(name: &str, other: fn(&str) -> Option<&'static str>) -> Vec<String> {
-    let prefixed = |name: &str| ["backbone.", "model.backbone.", "model."].map(|prefix| format!("{prefix}{name}"));
     let inside = name.strip_prefix("blk.").and_then(|rest| rest.split_once('.'));
     match (name, inside) {
         ("token_embd.weight", _) => {
             ["embeddings.weight", "embedding.weight"].iter().flat_map(|name| prefixed(name)).collect()
         }
-        ("output_norm.weight", _) => prefixed("norm_f.weight").to_vec(),
+        ("output_norm.weight", _) => prefixed("norm_f.weight"),
         ("output.weight", _) => vec!["lm_head.weight".into(), "model.lm_head.weight".into()],
         (_, Some((layer, part))) if number(part).is_some() => {
-            prefixed(&format!("layers.{layer}.mixer.{}", number(part).unwrap_or_default())).to_vec()
+            prefixed(&format!("layers.{layer}.mixer.{}", number(part).unwrap_or_default()))
         }
         _ => match names::layer_part(name) {
-            Some((layer, "attn_norm", end)) => prefixed(&format!("layers.{layer}.norm.{end}")).to_vec(),
+            Some((layer, "attn_norm", end)) => prefixed(&format!("layers.{layer}.norm.{end}")),
             Some((layer, part, end)) => {
                 let part = matrix(part).or_else(|| other(part)).unwrap_or(part);
-                prefixed(&format!("layers.{layer}.mixer.{part}.{end}")).to_vec()
+                prefixed(&format!("layers.{layer}.mixer.{part}.{end}"))
             }
             None => vec![name.into()],
         },

@@ -25,6 +25,7 @@ mod olmo;
 mod phi3;
 mod qwen;
 mod qwen35;
+mod rwkv7;
 mod seed_oss;
 mod smollm3;
 mod stablelm;
@@ -39,7 +40,7 @@ use crate::settings::{Settings, DECODER_CONFIG, DECODER_GGUF, FAMILY_CONFIG, OTH
 use crate::weights::HubNames;
 use crate::Result;
 
-static ALL: [Architecture<Shape>; 38] = [
+static ALL: [Architecture<Shape>; 40] = [
     Architecture {
         names: &["llama", "mistral", "mixtral"],
         shape: llama::shape,
@@ -208,11 +209,18 @@ static ALL: [Architecture<Shape>; 38] = [
         written: Written::with("falcon-h1", falcon_h1::add_keys),
     },
     Architecture {
-        names: &["nemotron_h"],
+        names: &["nemotron_h", "nemotron_h_moe"],
         shape: nemotron_h::shape,
         hub_names: nemotron_h::hub_names,
         written: Written::with("nemotron_h", nemotron_h::add_keys),
     },
+    Architecture {
+        names: &["rwkv7"],
+        shape: rwkv7::shape,
+        hub_names: rwkv7::hub_names,
+        written: Written::with("rwkv7", rwkv7::add_keys),
+    },
+    Architecture { names: &["arwkv7"], shape: rwkv7::arwkv7, hub_names: rwkv7::hub_names, written: None },
     Architecture {
         names: &["bitnet"],
         shape: bitnet::shape,

@@ -78,6 +78,9 @@ pub struct Experts {
     pub count: i64,
     pub used: i64,
     pub ffn: i64,
+    /// Elements of what experts get and give, if they are fewer than the layer's: a matrix comes before all experts, and
+    /// one after the sum of their results.
+    pub width: Option<i64>,
     pub routing: Routing,
     pub shared: Option<Shared>,
     /// Layers also have a block without experts, and each of the two has norms of its own. The router gets the layer's
@@ -116,7 +119,8 @@ impl Shape {
         }
         let ffn = settings.count_if(ffn)?.unwrap_or(self.ffn);
         self.blocks.iter_mut().for_each(|blocks| blocks.ffn = FfnKind::Experts);
-        self.experts = Some(Experts { count: count_of, used, ffn, routing, shared: None, with_dense: false });
+        let width = None;
+        self.experts = Some(Experts { count: count_of, used, ffn, width, routing, shared: None, with_dense: false });
         Ok(self)
     }
 

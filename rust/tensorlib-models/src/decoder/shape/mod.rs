@@ -13,7 +13,7 @@ mod written;
 pub use altup::AltUp;
 pub use experts::{ExpertGroups, Experts, GroupScores, Routing, Scores, Shared};
 pub use latent::Latent;
-pub use recurrence::{taps, Delta, Mamba, Recurrence};
+pub use recurrence::{taps, Delta, Mamba, Recurrence, Rwkv};
 pub use stated::Stated;
 pub use temperature::Temperature;
 pub use windows::Window;
@@ -31,6 +31,8 @@ pub enum FfnKind {
     None,
     Dense,
     Experts,
+    /// Neurons that also read what the token before had: channel mixing.
+    Shifted,
 }
 
 /// The blocks of a layer.
@@ -147,6 +149,8 @@ pub struct Shape {
     /// Soft cap of the final logits; 0 disables it.
     pub final_softcap: f64,
     pub embedding_scale: f64,
+    /// Embeddings have a norm before the first layer.
+    pub embedding_norm: bool,
     /// The factor of what attention and feed-forward give, before it is added.
     pub residual_scale: f64,
     /// The factors of attention's input and result.
@@ -249,6 +253,7 @@ impl Shape {
             attention_softcap: 0.0,
             final_softcap: 0.0,
             embedding_scale: 1.0,
+            embedding_norm: false,
             residual_scale: 1.0,
             attention_factors: [1.0; 2],
             ffn_factors: [1.0; 2],

@@ -12,24 +12,18 @@ pub enum Recurrence {
         taps: i64,
     },
     Mamba(Mamba),
+    Rwkv(Rwkv),
 }
 
 impl Recurrence {
-    /// The channels of the convolution over the last tokens, for layers of this width.
-    pub fn channels(&self, width: i64) -> i64 {
+    /// The columns of the last tokens that a layer of this width keeps: for each of its parts that reads such columns, the
+    /// channels and the number of columns.
+    pub fn columns(&self, width: i64) -> Vec<[i64; 2]> {
         match self {
-            Recurrence::Delta(delta) => delta.channels(),
-            Recurrence::ShortConvolution { .. } => width,
-            Recurrence::Mamba(mamba) => mamba.channels(),
-        }
-    }
-
-    /// The tokens that the convolution reads, with the token's own.
-    pub fn taps(&self) -> i64 {
-        match self {
-            Recurrence::Delta(delta) => delta.taps,
-            Recurrence::ShortConvolution { taps } => *taps,
-            Recurrence::Mamba(mamba) => mamba.taps,
+            Recurrence::Delta(delta) => vec![[delta.channels(), delta.taps - 1]],
+            Recurrence::ShortConvolution { taps } => vec![[width, taps - 1]],
+            Recurrence::Mamba(mamba) => vec![[mamba.channels(), mamba.taps - 1]],
+            Recurrence::Rwkv(rwkv) => vec![[width, 1]; if rwkv.mixes_channels { 2 } else { 1 }],
         }
     }
 
@@ -39,6 +33,7 @@ impl Recurrence {
             Recurrence::Delta(delta) => Some([delta.head, delta.head, delta.value_heads]),
             Recurrence::ShortConvolution { .. } => None,
             Recurrence::Mamba(mamba) => Some([mamba.state, mamba.head, mamba.heads]),
+            Recurrence::Rwkv(rwkv) => Some([rwkv.head, rwkv.head, rwkv.heads]),
         }
     }
 
@@ -48,6 +43,7 @@ impl Recurrence {
             Recurrence::Delta(_) => "attn_qkv",
             Recurrence::ShortConvolution { .. } => "shortconv.in_proj",
             Recurrence::Mamba(_) => "ssm_in",
+            Recurrence::Rwkv(_) => "time_mix_key",
         }
     }
 }
@@ -116,6 +112,28 @@ impl Mamba {
         let rows = factors.iter().zip(counts);
         rows.flat_map(|(factor, n)| std::iter::repeat_n(*factor as f32, usize::try_from(n).unwrap_or(0))).collect()
     }
+}
+
+/// Time mixing of RWKV 7.
+#[derive(Clone, Debug)]
+pub struct Rwkv {
+    pub heads: i64,
+    /// Elements of a head.
+    pub head: i64,
+    /// Elements between the two small matrices that make decays.
+    pub decay_rank: i64,
+    /// Those of the matrices that make rates, by which a key replaces what the state has for it.
+    pub rate_rank: i64,
+    /// Those of the matrices that make shares of the first layer's values.
+    pub value_rank: i64,
+    /// Those of the matrices that make gates, if results have gates.
+    pub gate_rank: Option<i64>,
+    /// Whether a head's results have a norm, if the settings say it.
+    pub normed: Option<bool>,
+    /// Added to the variance of a head's results.
+    pub head_eps: f64,
+    /// Channel mixing takes the place of feed-forward blocks. It reads the token before, too.
+    pub mixes_channels: bool,
 }
 
 /// The number of tokens that a convolution reads.

@@ -16,6 +16,7 @@ pub struct Stated {
     pub convolution_bias: Option<bool>,
     /// Biases of the first and the last matrix of Mamba's layers.
     pub mamba_bias: Option<[bool; 2]>,
+    pub norm_bias: Option<bool>,
     /// Whether the embeddings make the logits.
     pub tied: Option<bool>,
     pub vocabulary: Option<i64>,
@@ -36,6 +37,7 @@ impl Stated {
             output_bias: None,
             convolution_bias: None,
             mamba_bias: None,
+            norm_bias: None,
             ffn_bias: settings.flag_if(FFN_BIAS)?,
             tied: flag(TIED),
             vocabulary: settings.inner_first(VOCABULARY).and_then(|value| value.as_i64()),

@@ -16,6 +16,11 @@ const GROUPS: Key = Key("ssm.group_count", "");
 const STATE_HEADS: Key = Key("ssm.time_step_rank", "");
 const INNER: Key = Key("ssm.inner_size", "");
 const SHORT_TAPS: Key = Key("shortconv.l_cache", "");
+const HEAD_SIZE: Key = Key("wkv.head_size", "");
+const RATE_RANK: Key = Key("attention.iclr_lora_rank", "");
+const DECAY_RANK: Key = Key("attention.decay_lora_rank", "");
+const GATE_RANK: Key = Key("attention.gate_lora_rank", "");
+const VALUE_RANK: Key = Key("attention.value_residual_mix_lora_rank", "");
 
 impl Shape {
     /// The keys that most architectures have.
@@ -101,6 +106,13 @@ fn add_recurrence(recurrence: &Recurrence, keys: &mut Keys) {
             keys.count(GROUPS, mamba.groups);
             keys.count(STATE_HEADS, mamba.heads);
             keys.count(INNER, mamba.inner());
+        }
+        Recurrence::Rwkv(rwkv) => {
+            keys.count(HEAD_SIZE, rwkv.head);
+            keys.count(DECAY_RANK, rwkv.decay_rank);
+            keys.count(RATE_RANK, rwkv.rate_rank);
+            keys.count(VALUE_RANK, rwkv.value_rank);
+            keys.count(GATE_RANK, rwkv.gate_rank.unwrap_or(0));
         }
     }
 }

@@ -74,7 +74,12 @@ impl Chat {
                 "the model has no chat template: it continues texts, and does not converse",
             ));
         };
-        let token = |name, id: Option<u32>| Some((name, id.and_then(|id| tokenizer.token(id))?.to_string()));
+        // Text may be the end of an answer too, and a vocabulary need not write it as a template does.
+        let text = |id: u32| match tokenizer.is_control(id) {
+            true => tokenizer.token(id).map(String::from),
+            false => Some(tokenizer.decode(&[id], false)),
+        };
+        let token = |name, id: Option<u32>| Some((name, id.and_then(text)?));
         let special = [
             token("bos_token", tokenizer.bos()),
             token("eos_token", tokenizer.eos()),

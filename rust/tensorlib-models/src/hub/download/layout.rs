@@ -4,6 +4,7 @@ use super::blob::Blob;
 use crate::files::parsed;
 use crate::hub::cache::Cache;
 use crate::hub::HubName;
+use crate::tokenizer::WORLD_FILE;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -23,7 +24,7 @@ pub fn folder_files(name: &HubName, files: &[String]) -> Result<Vec<String>> {
             Some(_) => !whole && parsed(base, ".safetensors").is_some_and(|(stem, ..)| stem == "model"),
             None => false,
         };
-        let is_settings = base.ends_with(".json") || base.ends_with(".jinja");
+        let is_settings = base.ends_with(".json") || base.ends_with(".jinja") || base == WORLD_FILE;
         (folder.is_empty() || is_module) && (is_tensors || is_settings)
     };
     let all: Vec<String> = files.iter().filter(wanted).cloned().collect();

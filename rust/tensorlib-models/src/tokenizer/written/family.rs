@@ -23,6 +23,8 @@ pub enum Family {
     Unigram,
     /// Longest words first.
     Words,
+    /// The longest tokens of bytes.
+    Longest,
 }
 
 impl Family {
@@ -54,6 +56,7 @@ impl Family {
             Family::OrderedPieces => "gemma4",
             Family::Unigram => "t5",
             Family::Words => "bert",
+            Family::Longest => "rwkv",
         }
     }
 
@@ -120,7 +123,7 @@ impl Family {
                 };
                 Ok(choices.map(with).into())
             }
-            Family::Words => Ok(vec![vec![]]),
+            Family::Words | Family::Longest => Ok(vec![vec![]]),
         }
     }
 }

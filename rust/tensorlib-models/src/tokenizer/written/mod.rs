@@ -9,7 +9,7 @@ mod scores;
 
 use super::pretokenizers;
 use super::vocabulary::Kind;
-use super::Tokenizer;
+use super::{world, Tokenizer};
 use crate::convert::read_back;
 use crate::settings::read_json;
 use crate::warnings::Warnings;
@@ -28,9 +28,17 @@ type Pairs = Vec<(String, Value)>;
 /// crate, do not express.
 pub(crate) fn gguf_keys(folder: &Path, architecture: &str, rows: i64, warnings: &Warnings) -> Result<Pairs> {
     let tokenizer = Tokenizer::of_folder(folder, warnings)?;
-    let path = folder.join("tokenizer.json");
-    let (file, json) = (path.display().to_string(), read_json(&path)?);
-    let family = Family::of(&json, architecture).map_err(|e| e.about(&file))?;
+    let world = world::file_in(folder);
+    let path = world.clone().unwrap_or_else(|| folder.join("tokenizer.json"));
+    let file = path.display().to_string();
+    let (json, family) = match world {
+        Some(_) => (Json::Null, Family::Longest),
+        None => {
+            let json = read_json(&path)?;
+            let family = Family::of(&json, architecture).map_err(|e| e.about(&file))?;
+            (json, family)
+        }
+    };
     let mut common = vec![
         ("general.architecture".into(), architecture.into()),
         ("tokenizer.ggml.model".into(), family.name().into()),
@@ -113,7 +121,7 @@ fn add_special(tokenizer: &Tokenizer, family: Family, file: &str, keys: &mut Pai
     put("unknown", parts.roles.unknown);
     let usual = super::vocabulary::ends(&parts.vocabulary, eos);
     let mut others =
-        parts.ends.iter().copied().filter(|id| !usual.contains(id) && parts.vocabulary.text(*id).is_some());
+        parts.usage.ends.iter().copied().filter(|id| !usual.contains(id) && parts.vocabulary.text(*id).is_some());
     put("eot", others.next());
     put("eom", others.next());
     if others.next().is_some() {
@@ -121,11 +129,11 @@ fn add_special(tokenizer: &Tokenizer, family: Family, file: &str, keys: &mut Pai
     }
     keys.push(("tokenizer.ggml.add_bos_token".into(), Value::Bool(before.is_some())));
     keys.push(("tokenizer.ggml.add_eos_token".into(), Value::Bool(after.is_some())));
-    if !parts.suppressed.is_empty() {
-        let ids: Vec<i32> = parts.suppressed.iter().map(|id| i32::try_from(*id).unwrap_or(i32::MAX)).collect();
+    if !parts.usage.suppressed.is_empty() {
+        let ids: Vec<i32> = parts.usage.suppressed.iter().map(|id| i32::try_from(*id).unwrap_or(i32::MAX)).collect();
         keys.push(("tokenizer.ggml.suppress_tokens".into(), ids.into()));
     }
-    if !parts.stops.is_empty() {
+    if !parts.usage.stops.is_empty() {
         tokenizer.warnings.add("generation_config.json: stop_strings: are left out: GGUF files have no key for them");
     }
     Ok(())

@@ -91,6 +91,10 @@ fn is_left_out(model: &Model, name: &str) -> bool {
         "stablelm" => name == "use_parallel_residual",
         // There is no attention, and config.json names no context.
         "mamba2" => name.starts_with("attention.") || name.starts_with("rope.") || name == "context_length",
+        "rwkv7" => {
+            let heads = ["head_count_kv", "key_length", "value_length"];
+            name.starts_with("rope.") || name == "context_length" || heads.iter().any(|end| name.ends_with(end))
+        }
         // The older form, of keys and values by one matrix.
         "deepseek2" => {
             ["head_count_kv", "key_length", "value_length"].iter().any(|end| name == format!("attention.{end}"))

@@ -11,7 +11,7 @@ use tensorlib::{DType, GgufWriter};
 use tensorlib_models::{Conversion, Error};
 
 /// Converts a folder, and returns what was done.
-fn convert(folder: &Path, to: Option<DType>, out: &Path) -> Result<Conversion, Error> {
+pub fn convert(folder: &Path, to: Option<DType>, out: &Path) -> Result<Conversion, Error> {
     let conversion = Conversion::open(folder, to)?;
     let mut writer = GgufWriter::create(out)?;
     conversion.write(&mut writer, |_| true)?;
