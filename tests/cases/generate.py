@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Writes the case files of this folder (README.md has their grammar); `--check` compares instead.
 
-    python3 generate.py            write all *.cases
-    python3 generate.py --check    exit 1 and name the files that differ
+    python3 generate.py                   write all *.cases, and the digest of these files and of the generator
+    python3 generate.py --check           exit 1 and name the files that differ
+    python3 generate.py --check-digest    exit 1 if the generator or a file has changed since they were written, in a moment
 
 Needs nothing but Python 3.8's standard library, and nothing of tensorlib: the expected values are an
 independent oracle (generator/tensors.py).
 """
 
+import hashlib
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -21,6 +23,7 @@ FAMILIES = {"add": add, "mul_mat": mul_mat, "mul_mat_id": mul_mat_id, "views": v
             "elementwise": elementwise, "norms": norms, "attention": attention, "reductions": reductions, "out_prod": out_prod, "out_prod_id": out_prod_id, "layout": layout,
             "convolution": convolution, "gradients": gradients, "gradient_edges": gradient_edges, "random": random, "recurrent": recurrent, "optimisers": optimisers, "shapes": shapes, "solve": solve, "sparse": sparse, "wide_types": wide_types}
 FOLDER = Path(__file__).resolve().parent
+DIGEST = FOLDER / "digest"
 
 
 def render(stem):
@@ -31,7 +34,25 @@ def render(stem):
     return head + "".join("\n" + "\n".join(case.lines) + "\n" for case in built), [case.name for case in built]
 
 
+def digest():
+    """The digest of the generator and of the files that it has written."""
+    made = hashlib.sha256()
+    for path in sorted([*FOLDER.glob("*.py"), *FOLDER.glob("generator/*.py"), *FOLDER.glob("*.cases")]):
+        text = path.read_text(encoding="utf-8")  # with the same ends of lines on all systems
+        made.update(f"{path.relative_to(FOLDER).as_posix()} {len(text)}\n{text}".encode())
+    return made.hexdigest() + "\n"
+
+
+def check_digest():
+    if DIGEST.exists() and DIGEST.read_text(encoding="utf-8") == digest():
+        return 0
+    print("the generator or a case file has changed since the files were written: `cargo xtask cases`", file=sys.stderr)
+    return 1
+
+
 def main(arguments):
+    if arguments == ["--check-digest"]:
+        return check_digest()
     if arguments not in ([], ["--check"]):
         print(__doc__, file=sys.stderr)
         return 2
@@ -60,6 +81,10 @@ def main(arguments):
         elif old != text:
             path.write_text(text, encoding="utf-8", newline="\n")
             print(f"wrote {name}")
+    if arguments:
+        status = max(status, check_digest())
+    else:
+        DIGEST.write_text(digest(), encoding="utf-8", newline="\n")
     print(f"{len(names)} cases in {len(texts)} files")
     return status
 

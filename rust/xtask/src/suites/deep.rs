@@ -41,6 +41,11 @@ pub fn valgrind(run: &mut Run) -> Result<(), String> {
     })
 }
 
+pub fn cases(run: &mut Run) -> Result<(), String> {
+    run.check("the cases are what their generator writes", crate::cases::check(run.ws));
+    Ok(())
+}
+
 pub fn site(run: &mut Run) -> Result<(), String> {
     run.check("site", crate::site::build(run.ws));
     Ok(())

@@ -97,6 +97,7 @@ pub const ALL: &[Suite] = &[
     deep("server-soak", "the server with sixteen clients for ten minutes, and a fuzzer for ten", server::soak),
     deep("seeds", "the CUDA backend on the simulated GPU, in fifteen other orders", deep::seeds),
     deep("fuzz", "fuzz targets under sanitizers, a minute each (TENSORLIB_FUZZ_SECONDS)", deep::fuzz),
+    deep("cases", "the case files, written again", deep::cases),
     deep("site", "the pages of `cargo xtask docs`, and every link in them", deep::site),
     deep("package-uncached", "the packaged crates without a compiler cache, as users build them", package::uncached),
     deep(
@@ -138,7 +139,7 @@ pub fn test(ws: &Workspace, options: &[&str]) -> Result<ExitCode, String> {
             "--only" => only = Some(options.next().ok_or("--only needs names: --only rust,go")?.split(',').collect()),
             "--list" => {
                 for s in ALL {
-                    println!("{:<10} {}{}", s.name, s.about, if s.deep { " (--deep)" } else { "" });
+                    println!("{:<14} {}{}", s.name, s.about, if s.deep { " (--deep)" } else { "" });
                 }
                 return Ok(ExitCode::SUCCESS);
             }
