@@ -1,26 +1,14 @@
 //! Grammars of arguments as Gemma 4 writes them: objects with bare keys, and strings between two tokens `<|"|>`.
 
+use super::schema::{refused, repetition, ANNOTATIONS};
 use super::tools::{literal, pattern};
 use crate::generate::tools::parser::gemma::{NONE, QUOTE};
 use crate::{Error, Result};
 use serde_json::{json, Map, Value};
 use std::collections::HashMap;
 
-/// Keywords that constrain nothing, and those that others look up.
-const ANNOTATIONS: [&str; 12] = [
-    "title",
-    "description",
-    "default",
-    "examples",
-    "$comment",
-    "readOnly",
-    "writeOnly",
-    "deprecated",
-    "$defs",
-    "definitions",
-    "$schema",
-    "x-guidance",
-];
+/// Keywords that others look up.
+const LOOKED_UP: [&str; 4] = ["$defs", "definitions", "$schema", "x-guidance"];
 
 /// The keywords of each type, apart from `type`.
 const OF_TYPES: [(&str, &[&str]); 6] = [
@@ -33,10 +21,6 @@ const OF_TYPES: [(&str, &[&str]); 6] = [
 ];
 
 const OF_NUMBERS: &[&str] = &["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
-
-fn refused(at: &str, message: impl std::fmt::Display) -> Error {
-    Error::unsupported(format!("JSON schema: {at}: {message}"))
-}
 
 fn cannot(at: &str, what: impl std::fmt::Display) -> Error {
     refused(at, format!("{what} cannot be enforced in the format of this model's calls"))
@@ -80,7 +64,8 @@ impl Rules<'_> {
             _ => return Err(cannot(at, "a schema that accepts nothing")),
         };
         let others = |known: &[&str]| {
-            let is_other = |key: &&String| !ANNOTATIONS.contains(&key.as_str()) && !known.contains(&key.as_str());
+            let is_known = |key: &str| [&ANNOTATIONS[..], &LOOKED_UP, known].iter().any(|all| all.contains(&key));
+            let is_other = |key: &&String| !is_known(key.as_str());
             object.keys().find(is_other).map(|key| cannot(at, format!("{key} next to {}", known[0])))
         };
         if let Some(reference) = object.get("$ref") {
@@ -322,15 +307,6 @@ impl Rules<'_> {
 
 fn owned((key, value): (&String, &Value)) -> (String, Value) {
     (key.clone(), value.clone())
-}
-
-/// A repetition from `least` to `most` times, if there is a number between them.
-fn repetition(least: Option<u64>, most: Option<u64>) -> Option<String> {
-    match (least.unwrap_or(0), most) {
-        (0, None) => Some("*".into()),
-        (least, None) => Some(format!("{{{least},}}")),
-        (least, Some(most)) => (least <= most).then(|| format!("{{{least},{most}}}")),
-    }
 }
 
 /// The types that a schema names, or that of which it has keywords.

@@ -73,6 +73,10 @@ const KEYWORDS: [(&str, Expected); 40] = {
     ]
 };
 
+/// Keywords that constrain nothing.
+pub(super) const ANNOTATIONS: [&str; 8] =
+    ["title", "description", "default", "examples", "$comment", "readOnly", "writeOnly", "deprecated"];
+
 /// The largest integer up to which F64, in which llguidance computes bounds, has all.
 const LARGEST: f64 = 9_007_199_254_740_992.0;
 
@@ -95,7 +99,7 @@ pub(super) fn checked(schema: Value) -> Result<Value> {
     Ok(schema)
 }
 
-fn refused(at: &str, message: impl std::fmt::Display) -> Error {
+pub(super) fn refused(at: &str, message: impl std::fmt::Display) -> Error {
     Error::unsupported(format!("JSON schema: {at}: {message}"))
 }
 
@@ -197,5 +201,14 @@ fn uses(value: &Value, name: &str) -> bool {
         Value::Object(all) => all.iter().any(|(key, value)| key == name || uses(value, name)),
         Value::Array(all) => all.iter().any(|value| uses(value, name)),
         _ => false,
+    }
+}
+
+/// In an expression, a repetition from `least` to `most` times, if there is a number between them.
+pub(super) fn repetition(least: Option<u64>, most: Option<u64>) -> Option<String> {
+    match (least.unwrap_or(0), most) {
+        (0, None) => Some("*".into()),
+        (least, None) => Some(format!("{{{least},}}")),
+        (least, Some(most)) => (least <= most).then(|| format!("{{{least},{most}}}")),
     }
 }

@@ -1,14 +1,11 @@
 //! Grammars of arguments as XML, where strings are bare text.
 
+use super::schema::{refused, repetition, ANNOTATIONS};
 use super::tools::{literal, pattern};
 use crate::generate::tools::parser::values::{self, Kind};
 use crate::generate::tools::parser::xml::{PARAMETER, PARAMETER_END};
-use crate::{Error, Result};
+use crate::Result;
 use serde_json::{Map, Value};
-
-/// Keywords that constrain nothing.
-const ANNOTATIONS: [&str; 8] =
-    ["title", "description", "default", "examples", "$comment", "readOnly", "writeOnly", "deprecated"];
 
 /// Keywords of a string that can be enforced.
 const OF_STRINGS: [&str; 7] = ["type", "enum", "const", "minLength", "maxLength", "anyOf", "oneOf"];
@@ -25,10 +22,6 @@ const OF_PARAMETERS: [&str; 9] = [
     "definitions",
     "$schema",
 ];
-
-fn refused(at: &str, message: impl std::fmt::Display) -> Error {
-    Error::unsupported(format!("JSON schema: {at}: {message}"))
-}
 
 /// The rules of the arguments of the tool with this number, in the order of its properties: `args_{i}`.
 pub(super) fn arguments(i: usize, parameters: &Value) -> Result<String> {
@@ -150,12 +143,8 @@ impl Strings {
             return branches.iter().try_for_each(|branch| self.add(parameters, branch, kind, at, depth + 1));
         }
         let length = |key: &str| object.get(key).and_then(Value::as_u64);
-        let length = match (length("minLength").unwrap_or(0), length("maxLength")) {
-            (0, None) => "*".into(),
-            (least, None) => format!("{{{least},}}"),
-            (least, Some(most)) if least <= most => format!("{{{least},{most}}}"),
-            _ => return Err(cannot("minLength above maxLength")),
-        };
+        let length = repetition(length("minLength"), length("maxLength"));
+        let length = length.ok_or_else(|| cannot("minLength above maxLength"))?;
         match &self.free {
             Some(other) if *other != length => Err(cannot("several lengths")),
             _ => {

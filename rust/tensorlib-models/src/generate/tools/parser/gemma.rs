@@ -155,8 +155,8 @@ impl GemmaCall {
                 return step;
             }
             self.raw.push(c);
-            // A mark may come next, which only the input finds.
-            if step == CallStep::Done || !self.markers().is_empty() {
+            // A mark may come next, which only the input finds. It has found none in spaces.
+            if step == CallStep::Done || (!self.markers().is_empty() && !c.is_ascii_whitespace()) {
                 input.unread(&text[at + c.len_utf8()..]);
                 return step;
             }
