@@ -30,8 +30,9 @@ pub struct Output {
 impl Cmd {
     /// A program, looked up in PATH if its name has no slash.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
-        // Long enough for a clean build on a slow machine, short enough that a hang does not block a CI machine.
-        let limit = Duration::from_secs(30 * 60);
+        // Long enough for a clean build of all sanitized programs on a machine that does other work as well. A build
+        // does not hang as a test can, so the limit only keeps a broken tool from blocking a machine for good.
+        let limit = Duration::from_secs(2 * 60 * 60);
         Self { program: program.as_ref().to_owned(), args: Vec::new(), dir: None, envs: Vec::new(), limit }
     }
 
