@@ -49,6 +49,16 @@ impl<P: Clone> PrefixTree<P> {
         pages
     }
 
+    /// The number of pages that [`PrefixTree::find`] finds, without using them.
+    pub fn known_pages(&self, tokens: &[u32]) -> usize {
+        let mut at = None;
+        let known = tokens.chunks_exact(PAGE).take_while(|tokens| {
+            at = self.child(at, tokens);
+            at.is_some()
+        });
+        known.count()
+    }
+
     /// The page after those that [`PrefixTree::find`] finds which begins with the most of these tokens, and how many.
     pub fn find_part(&self, tokens: &[u32]) -> Option<(P, usize)> {
         let mut at = None;

@@ -88,6 +88,11 @@ impl SequenceStates {
         Some(Slot { number, free: self.free.clone() })
     }
 
+    /// Sets a sequence's state to that of another one.
+    pub fn copy(&self, from: &Slot, to: &Slot) -> Result<()> {
+        self.slots.write(to.number, &self.slots.read(Place::slot(from.number))?)
+    }
+
     /// Sets a sequence's state to a kept one.
     pub fn restore(&mut self, slot: &Slot, kept: &Kept) -> Result<bool> {
         self.time += 1;

@@ -74,6 +74,8 @@ struct Sequence {
     slot: Option<Slot>,
     /// Tokens that were taken over from earlier sequences.
     cached: usize,
+    /// The number of tokens after which the caller has the logits: of a fork, its source gave them.
+    told: usize,
 }
 
 /// A page of known tokens, and the states of recurrent layers after it.
@@ -84,6 +86,10 @@ pub struct Known {
 }
 
 impl Sequence {
+    fn new(id: SequenceId, tokens: &[u32]) -> Self {
+        Sequence { id, tokens: tokens.to_vec(), computed: 0, pages: Vec::new(), slot: None, cached: 0, told: 0 }
+    }
+
     fn pending(&self) -> usize {
         self.tokens.len() - self.computed
     }
@@ -99,8 +105,8 @@ impl Sequence {
 /// sequence that generates, and some tokens of every prompt.
 ///
 /// Keys and values lie in pages of 64 tokens, which all sequences take from one pool of a fixed size. Beginnings that
-/// sequences have in common are computed once; pages of finished sequences stay until others need the room. A sequence
-/// that cannot get a page waits. If all wait, the one that was added last gives its pages back and is computed again
+/// sequences have in common are computed once, in whole pages: a sequence that begins like one that is being computed
+/// waits for it. Pages of finished sequences stay until others need the room. A sequence that cannot get a page waits. If all wait, the one that was added last gives its pages back and is computed again
 /// later. A sequence that is too long for the whole pool is refused. No sequence is ever truncated.
 ///
 /// The logits of a sequence are those that a [`Session`](crate::Session) gives: with equal bits if the decoder is
@@ -199,11 +205,35 @@ impl Sequences {
     pub fn add(&mut self, prompt: &[u32]) -> Result<SequenceId> {
         self.decoder.check_tokens(0, prompt)?;
         self.check_pool(prompt.len())?;
-        let id = SequenceId(self.next);
-        self.next += 1;
-        let sequence = Sequence { id, tokens: prompt.to_vec(), computed: 0, pages: Vec::new(), slot: None, cached: 0 };
+        let sequence = Sequence::new(self.new_id(), prompt);
+        let id = sequence.id;
         self.waiting.push_back(sequence);
         Ok(id)
+    }
+
+    /// Adds a sequence with the tokens of another one, from which both go on by themselves. They share the pages that are
+    /// full, and the fork gets a copy of the last one, so it takes at most one page, whatever the number of tokens. If
+    /// there is no room for it now, it waits like a sequence of [`Sequences::add`]. Logits that a step has returned for
+    /// the tokens are not returned for the fork: it is ready again after [`Sequences::push`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`](crate::ErrorKind) for a sequence that is not there;
+    /// [`ErrorKind::Memory`](crate::ErrorKind), [`ErrorKind::Internal`](crate::ErrorKind). Nothing is added then.
+    pub fn fork(&mut self, id: SequenceId) -> Result<SequenceId> {
+        let source = self.get(id).ok_or_else(|| absent(id))?;
+        let told = if source.pending() == 0 { source.tokens.len() } else { source.told };
+        let mut fork = Sequence { told, ..Sequence::new(SequenceId(self.next), &source.tokens) };
+        let has_room = self.live.len() < self.options.together && !self.is_full;
+        let source = self.live.iter().position(|sequence| sequence.id == id);
+        match source.filter(|_| has_room) {
+            Some(source) if self.share(source, &mut fork)? => self.live.push(fork),
+            _ => {
+                // The pages are known when its turn comes.
+                source.into_iter().for_each(|source| keep(&mut self.known, &self.live[source]));
+                self.waiting.push_back(fork);
+            }
+        }
+        Ok(self.new_id())
     }
 
     /// Appends a token to a sequence.
@@ -301,6 +331,63 @@ impl Sequences {
         }
     }
 
+    fn new_id(&mut self) -> SequenceId {
+        let id = SequenceId(self.next);
+        self.next += 1;
+        id
+    }
+
+    /// Gives a new sequence the full pages of a live one, and copies of its last page and its state. False if no page or
+    /// no place for a state is free.
+    fn share(&mut self, source: usize, fork: &mut Sequence) -> Result<bool> {
+        let slot = match &self.states {
+            Some(states) => match states.take() {
+                Some(slot) => Some(slot),
+                None => return Ok(false),
+            },
+            None => None,
+        };
+        let computed = self.live[source].computed;
+        let (full, rest) = (computed / PAGE, computed % PAGE);
+        let copy = match rest {
+            0 => None,
+            _ => match self.pool.take().or_else(|| self.take_known()) {
+                Some(page) => Some(page),
+                None => return Ok(false),
+            },
+        };
+        let source = &self.live[source];
+        fork.pages = source.pages[..full].to_vec();
+        if let Some(copy) = copy {
+            self.pool.copy(&source.pages[full], &copy, rest)?;
+            fork.pages.push(Arc::new(copy));
+        }
+        // Without a token there is no state.
+        if let (Some(states), Some(from), Some(to)) = (&self.states, &source.slot, &slot) {
+            if computed > 0 {
+                states.copy(from, to)?;
+            }
+        }
+        (fork.slot, fork.computed, fork.cached) = (slot, computed, computed);
+        Ok(true)
+    }
+
+    /// Whether a live sequence is about to compute full pages of this one's beginning that are not known yet.
+    fn is_being_computed(&self, sequence: &Sequence) -> bool {
+        let wanted = &sequence.tokens[..sequence.tokens.len() - 1];
+        let has_states = self.states.is_some();
+        let will_share = |live: &Sequence| {
+            let same = wanted.iter().zip(&live.tokens).take_while(|(a, b)| a == b).count();
+            let common = same / PAGE * PAGE;
+            // States are kept after the last full page of a prompt alone.
+            let end = if has_states { last_full_page(live.tokens.len()) } else { common };
+            (live.computed < end && end <= common).then_some(end)
+        };
+        let prompts = self.live.iter().filter(|live| live.pending() > 1);
+        let end = prompts.filter_map(will_share).max();
+        end.is_some_and(|end| self.known.known_pages(wanted) * PAGE < end)
+    }
+
     fn get(&self, id: SequenceId) -> Option<&Sequence> {
         self.live.iter().chain(&self.waiting).find(|sequence| sequence.id == id)
     }
@@ -314,17 +401,24 @@ impl Sequences {
         Ok(())
     }
 
-    /// Gives the pages of known beginnings to the sequences that waited longest.
+    /// Gives the pages of known beginnings to the sequences that waited longest. Those whose beginning is being computed
+    /// let others pass.
     fn admit(&mut self) {
+        let mut passed = 0;
         while self.live.len() < self.options.together && (!self.is_full || self.live.is_empty()) {
-            let Some(mut sequence) = self.waiting.pop_front() else { return };
+            let Some(mut sequence) = self.waiting.remove(passed) else { return };
+            if self.is_being_computed(&sequence) {
+                self.waiting.insert(passed, sequence);
+                passed += 1;
+                continue;
+            }
             // The last token is computed for its logits.
             let known = &sequence.tokens[..sequence.tokens.len() - 1];
             let mut pages = self.known.find(known);
             if let Some(states) = &mut self.states {
                 // There is a slot for each sequence that has pages.
                 let Some(slot) = states.take() else {
-                    self.waiting.push_front(sequence);
+                    self.waiting.insert(passed, sequence);
                     return;
                 };
                 pages.truncate(with_state(states, &slot, &pages));
@@ -381,7 +475,7 @@ impl Sequences {
     /// which the state is kept, if the model has one.
     fn up_to_state(&self, i: usize, n: usize) -> usize {
         let Sequence { computed, ref tokens, .. } = self.live[i];
-        let last = (tokens.len() - 1) / PAGE * PAGE;
+        let last = last_full_page(tokens.len());
         match self.states.is_some() && computed < last {
             true => n.min(last - computed),
             false => n,
@@ -479,7 +573,12 @@ impl Sequences {
             let sequence = &mut self.live[*i];
             sequence.computed += n;
             if sequence.pending() == 0 {
-                step.ready.push((sequence.id, rows.next().unwrap_or_default().to_vec()));
+                let logits = rows.next().unwrap_or_default();
+                if sequence.tokens.len() > sequence.told {
+                    step.ready.push((sequence.id, logits.to_vec()));
+                }
+            }
+            if sequence.pending() == 0 || !self.waiting.is_empty() {
                 keep(&mut self.known, sequence);
             }
             keep_state(&mut self.known, self.states.as_mut(), sequence);
@@ -513,6 +612,11 @@ fn keep_state(known: &mut PrefixTree<Known>, states: Option<&mut SequenceStates>
         // Without the state, sequences that begin like it are computed from an earlier page on.
         known.state = states.keep(slot).ok();
     }
+}
+
+/// The end of the last full page of a prompt before its last token, which is computed for its logits.
+fn last_full_page(tokens: usize) -> usize {
+    tokens.saturating_sub(1) / PAGE * PAGE
 }
 
 /// Keeps a sequence's whole pages for those that begin like it.

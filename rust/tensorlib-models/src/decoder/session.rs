@@ -134,7 +134,7 @@ impl Session {
     }
 
     /// Makes an independent session with the same tokens, keys and values. Both continue with the bits with which one
-    /// would. Its cache takes [`Session::cache_memory`] again.
+    /// would. Its cache takes [`Session::cache_memory`] again; forks of [`Sequences`](crate::Sequences::fork) share pages.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`](crate::ErrorKind).

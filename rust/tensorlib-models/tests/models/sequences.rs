@@ -176,20 +176,170 @@ fn beginnings_are_computed_once() {
     let step = sequences.step().unwrap();
     assert_eq!((step.tokens, sequences.cached_tokens(id)), (150 - 128, Some(128)));
     expect_same(&step.ready[0].1, &alone(&decoder, cache, &second, 1)[0], "second");
-    // Two at once that begin alike are computed apart, as neither is known yet; a third is not.
+    // Three at once that begin alike: the first computes the page for all.
     sequences.remove(id);
     let third = tokens(80, 9);
-    let [a, b] = [(); 2].map(|()| sequences.add(&third).unwrap());
+    let [a, b, c] = [(); 3].map(|()| sequences.add(&third).unwrap());
     let step = sequences.step().unwrap();
-    assert_eq!((step.tokens, step.ready.len()), (160, 2));
-    let c = sequences.add(&third).unwrap();
-    assert_eq!((sequences.step().unwrap().tokens, sequences.cached_tokens(c)), (80 - 64, Some(64)));
+    assert_eq!((step.tokens, step.ready.len(), sequences.counts()), (80, 1, (1, 2)));
+    let step = sequences.step().unwrap();
+    assert_eq!((step.tokens, step.ready.len()), (2 * (80 - 64), 2));
+    assert_eq!([a, b, c].map(|id| sequences.cached_tokens(id)), [Some(0), Some(64), Some(64)]);
+    for (_, logits) in &step.ready {
+        expect_same(logits, &alone(&decoder, cache, &third, 1)[0], "third");
+    }
     for id in [a, b, c] {
         assert!(sequences.remove(id));
     }
-    // The pages of all that is known: 2 + 1 of the first two, 1 of the third, whose second copy is free again.
+    // The pages of all that is known: 2 of the first two, 1 of the third.
     let (_, all, free) = sequences.pool();
-    assert_eq!(all - free, 4 - 1);
+    assert_eq!(all - free, 3);
+}
+
+/// A sequence waits for another one only while that computes pages which both have, and lets others pass meanwhile.
+#[test]
+fn a_beginning_that_is_being_computed_is_waited_for() {
+    let folder = Folder::new("sequences-begun");
+    for name in ["llama", "qwen35"] {
+        let decoder = open(&folder, &model(name), DType::F32);
+        let options = SequencesOptions { prompt_tokens: 40, ..Default::default() };
+        let mut sequences = Sequences::new(&decoder, &options).unwrap();
+        let first = tokens(150, 1);
+        // It has the first page in common; the one after it has nothing in common with either.
+        let second = [&first[..70], &tokens(20, 5)].concat();
+        let other = tokens(30, 8);
+        let prompts = [first, second, other];
+        let ids = prompts.each_ref().map(|prompt| sequences.add(prompt).unwrap());
+        let (mut ready, mut steps) = (Vec::new(), 0);
+        while !sequences.is_idle() {
+            let step = sequences.step().unwrap();
+            steps += 1;
+            assert!(step.refused.is_empty() && steps < 20, "{name}");
+            ready.extend(step.ready);
+        }
+        // The state of the recurrent model is kept after the second page alone, so there is nothing to wait for.
+        let cached = if name == "qwen35" { 0 } else { 64 };
+        assert_eq!(ids.map(|id| sequences.cached_tokens(id)), [Some(0), Some(cached), Some(0)], "{name}");
+        assert_eq!(ready.len(), 3, "{name}");
+        for (id, prompt) in ids.iter().zip(&prompts) {
+            let (_, logits) = ready.iter().find(|(of, _)| of == id).unwrap();
+            expect_same(logits, &alone(&decoder, DType::F16, prompt, 1)[0], &format!("{name}: {id}"));
+        }
+        // One whose leader is removed goes on alone.
+        let [leader, follower] = [(); 2].map(|()| sequences.add(&tokens(140, 6)).unwrap());
+        assert_eq!(sequences.step().unwrap().tokens, 40);
+        assert_eq!(sequences.counts(), (4, 1), "{name}");
+        assert!(sequences.remove(leader));
+        while !sequences.is_idle() {
+            sequences.step().unwrap();
+        }
+        assert_eq!(sequences.tokens(follower).map(<[u32]>::len), Some(140));
+        assert_eq!(sequences.counts(), (4, 0), "{name}");
+    }
+}
+
+/// Both go on as a sequence alone does, share their full pages, and take a page more for the rest.
+#[test]
+fn a_fork_shares_full_pages() {
+    let folder = Folder::new("sequences-forks");
+    let cases =
+        [("llama", DType::F16, DType::F16), ("gemma3", DType::F16, DType::F32), ("qwen35", DType::Q8_0, DType::F16)];
+    for (name, dtype, cache) in cases {
+        let decoder = open(&folder, &model(name), dtype);
+        for n in [1, 63, 64, 65, 130] {
+            let what = format!("{name}: {n} tokens");
+            let options = SequencesOptions { cache, tokens: 1024, ..Default::default() };
+            let mut sequences = Sequences::new(&decoder, &options).unwrap();
+            let prompt = tokens(n, 3);
+            let id = sequences.add(&prompt).unwrap();
+            // A recurrent model's prompt may take two steps.
+            while !sequences.is_idle() {
+                sequences.step().unwrap();
+            }
+            let pages = |sequences: &Sequences| sequences.pool().1 - sequences.pool().2;
+            let before = pages(&sequences);
+            let forks = [(); 3].map(|()| sequences.fork(id).unwrap());
+            assert_eq!(pages(&sequences) - before, if n % 64 == 0 { 0 } else { 3 }, "{what}");
+            assert_eq!(sequences.counts(), (4, 0), "{what}");
+            assert!(sequences.is_idle() && sequences.step().unwrap().ready.is_empty(), "{what}");
+            let mut all = vec![(id, prompt.clone())];
+            all.extend(forks.map(|id| (id, prompt.clone())));
+            for round in 0..3 {
+                for (i, (id, tokens)) in all.iter_mut().enumerate() {
+                    assert_eq!(sequences.tokens(*id).unwrap(), tokens, "{what}");
+                    let token = (7 * i as u32 + round) % 61;
+                    sequences.push(*id, token).unwrap();
+                    tokens.push(token);
+                }
+                let step = sequences.step().unwrap();
+                assert_eq!((step.tokens, step.ready.len()), (4, 4), "{what}");
+                for (id, logits) in step.ready {
+                    let (_, tokens) = all.iter().find(|(of, _)| *of == id).unwrap();
+                    expect_same(&logits, &alone(&decoder, cache, tokens, 1)[0], &format!("{what}, {round}: {id}"));
+                }
+            }
+            for (id, _) in all {
+                assert!(sequences.remove(id));
+            }
+        }
+    }
+}
+
+/// A fork for which there is no room waits. One of a prompt that is being computed computes the rest by itself.
+#[test]
+fn forks_wait_and_compute_like_other_sequences() {
+    let folder = Folder::new("sequences-forks-wait");
+    for name in ["llama", "qwen35"] {
+        let decoder = open(&folder, &model(name), DType::F32);
+        let options = SequencesOptions { together: 2, prompt_tokens: 50, ..Default::default() };
+        let mut sequences = Sequences::new(&decoder, &options).unwrap();
+        let prompt = tokens(90, 3);
+        let want = alone(&decoder, DType::F16, &prompt, 2);
+        let id = sequences.add(&prompt).unwrap();
+        let waits = sequences.fork(id).unwrap();
+        assert_eq!((sequences.counts(), sequences.tokens(waits)), ((0, 2), Some(&prompt[..])));
+        sequences.step().unwrap();
+        let early = sequences.fork(id).unwrap();
+        let mut ready = Vec::new();
+        while ready.len() < 2 {
+            ready.extend(sequences.step().unwrap().ready);
+        }
+        let late = sequences.fork(id).unwrap();
+        for (of, logits) in &ready {
+            assert!([id, early].contains(of), "{name}: {of}");
+            expect_same(logits, &want[0], name);
+        }
+        // Those that wait come when the others are gone, and the last one has its logits already.
+        assert_eq!(sequences.counts(), (2, 2), "{name}");
+        assert!(sequences.remove(id) && sequences.remove(early));
+        let mut ready = Vec::new();
+        while !sequences.is_idle() {
+            ready.extend(sequences.step().unwrap().ready);
+        }
+        assert_eq!(ready.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [waits], "{name}");
+        expect_same(&ready[0].1, &want[0], name);
+        assert_eq!((sequences.counts(), sequences.cached_tokens(late)), ((2, 0), Some(64)), "{name}");
+        sequences.push(late, likeliest(&want[0])).unwrap();
+        let step = sequences.step().unwrap();
+        assert_eq!(step.ready[0].0, late);
+        expect_same(&step.ready[0].1, &want[1], name);
+        // A sequence that is gone has no forks.
+        let error = sequences.fork(id).unwrap_err();
+        assert!(error.to_string().contains("is not there"), "{error}");
+    }
+    // No page is free for the rest: the fork waits, and nothing is lost.
+    let decoder = open(&folder, &model("llama"), DType::F32);
+    let mut sequences = Sequences::new(&decoder, &SequencesOptions { tokens: 128, ..Default::default() }).unwrap();
+    let id = sequences.add(&tokens(90, 3)).unwrap();
+    sequences.step().unwrap();
+    let fork = sequences.fork(id).unwrap();
+    assert_eq!((sequences.counts(), sequences.pool().2), ((1, 1), 0));
+    sequences.remove(id);
+    sequences.push(fork, 5).unwrap();
+    let step = sequences.step().unwrap();
+    assert_eq!((step.ready[0].0, step.tokens), (fork, 91 - 64));
+    let want = alone(&decoder, DType::F16, &[&tokens(90, 3)[..], &[5]].concat(), 1);
+    expect_same(&step.ready[0].1, &want[0], "after waiting");
 }
 
 #[test]

@@ -34,15 +34,14 @@ pub enum Event {
     Failed(ApiError),
 }
 
-/// The texts of a request.
+/// A text of a request.
 struct Job {
-    /// Texts with one prompt: the later ones take over what the first computes.
-    tasks: Vec<Task>,
-    /// The number of the first text among those of its request.
-    first: usize,
+    task: Task,
+    /// Its number among those of its request.
+    number: usize,
     events: UnboundedSender<(usize, Event)>,
     deadline: Instant,
-    /// Held until the last of the texts ended.
+    /// Held until the last of the request's texts ended.
     place: Arc<Place>,
 }
 
@@ -150,21 +149,18 @@ impl Generator {
         }
     }
 
-    /// Has the worker generate these texts: a list for each prompt. The events have the numbers of the texts. The texts
-    /// are cancelled when the receiver is dropped.
+    /// Has the worker generate these texts. The events have the numbers of the texts. The texts are cancelled when the
+    /// receiver is dropped.
     pub fn submit(
         &self,
-        prompts: Vec<Vec<Task>>,
+        tasks: Vec<Task>,
         place: Place,
         deadline: Instant,
     ) -> Result<UnboundedReceiver<(usize, Event)>> {
         let (events, receiver) = unbounded_channel();
-        let (mut first, place) = (0, Arc::new(place));
-        let jobs = prompts.into_iter().map(|tasks| {
-            let job = Job { first, events: events.clone(), deadline, place: place.clone(), tasks };
-            first += job.tasks.len();
-            job
-        });
+        let place = Arc::new(place);
+        let job = |(number, task)| Job { task, number, events: events.clone(), deadline, place: place.clone() };
+        let jobs = tasks.into_iter().enumerate().map(job);
         self.jobs.send(jobs)?;
         Ok(receiver)
     }

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tensorlib_models::{Batch, SequenceId, SequencesOptions, Task, Update};
+use tensorlib_models::{Batch, SequenceId, SequencesOptions, Update};
 use tokio::sync::mpsc::UnboundedSender;
 
 /// How long a model has nothing to do before known beginnings are saved, and how long after they were saved last.
@@ -25,9 +25,7 @@ struct Running {
     accepted: Instant,
     /// Whether the first token has come.
     has_begun: bool,
-    /// Texts with the same prompt, which begin when that is computed.
-    followers: Vec<Task>,
-    place: Arc<Place>,
+    _place: Arc<Place>,
 }
 
 impl Running {
@@ -37,10 +35,7 @@ impl Running {
     }
 
     fn fail(self, error: ApiError) {
-        for i in 0..=self.followers.len() {
-            // If nobody waits any more, nobody misses it.
-            let _ = self.events.send((self.number + i, Event::Failed(error.clone())));
-        }
+        self.send(Event::Failed(error)); // if nobody waits any more, nobody misses it
     }
 }
 
@@ -104,21 +99,12 @@ impl Worker {
     }
 
     fn accept(&mut self, job: Job) {
-        let Job { tasks, first, events, deadline, place } = job;
+        let Job { task, number, events, deadline, place } = job;
+        let running = Running { number, events, deadline, accepted: Instant::now(), has_begun: false, _place: place };
         if self.load.is_broken.load(Ordering::Relaxed) {
-            for number in first..first + tasks.len() {
-                let _ = events.send((number, Event::Failed(broken()))); // nobody may wait
-            }
+            running.fail(broken());
             return;
         }
-        let mut tasks = tasks.into_iter();
-        let Some(task) = tasks.next() else { return };
-        let (accepted, followers) = (Instant::now(), tasks.collect());
-        let number = first;
-        self.add(task, Running { number, events, deadline, accepted, has_begun: false, followers, place });
-    }
-
-    fn add(&mut self, task: Task, running: Running) {
         match self.batch.add(task) {
             Ok(id) => _ = self.running.insert(id, running),
             Err(error) => running.fail(error.into()),
@@ -141,7 +127,6 @@ impl Worker {
 
     fn step(&mut self) {
         let (batch, running, metrics) = (&mut self.batch, &mut self.running, &self.metrics);
-        let mut followers = Vec::new();
         let begin = Instant::now();
         if let Some(file) = &mut self.prefixes {
             file.has_changed = true;
@@ -154,7 +139,6 @@ impl Worker {
                         metrics.generated.inc_by(u64::from(piece.token.is_some()));
                         if !std::mem::replace(&mut text.has_begun, true) {
                             metrics.first_token.observe(text.accepted.elapsed().as_secs_f64());
-                            followers.push(id);
                         }
                         let (text, channel) = (piece.text.to_string(), piece.channel.map(String::from));
                         let (segments, logprobs) = (piece.segments.to_vec(), piece.logprobs.cloned());
@@ -163,13 +147,9 @@ impl Worker {
                     Update::Ended(totals) => {
                         metrics.prompt.inc_by(totals.prompt_tokens as u64);
                         metrics.cached.inc_by(totals.cached_tokens as u64);
-                        followers.push(id);
                         Event::Ended(totals)
                     }
-                    Update::Failed(error) => {
-                        followers.push(id);
-                        Event::Failed(error.into())
-                    }
+                    Update::Failed(error) => Event::Failed(error.into()),
                 };
                 let is_last = !matches!(event, Event::Piece { .. });
                 let is_sent = text.send(event);
@@ -179,7 +159,7 @@ impl Worker {
         }));
         metrics.step.observe(begin.elapsed().as_secs_f64());
         match stepped {
-            Ok(Ok(())) => self.go_on(followers),
+            Ok(Ok(())) => self.running.retain(|id, _| self.batch.has(*id)),
             // Nothing was computed. Other requests may have more luck with the memory that these give back.
             Ok(Err(error)) => self.fail_all(&ApiError::from(&error)),
             Err(_) => {
@@ -187,24 +167,6 @@ impl Worker {
                 self.begin_again();
             }
         }
-    }
-
-    /// After a step: starts the followers of texts that began, and forgets texts that ended.
-    fn go_on(&mut self, begun: Vec<SequenceId>) {
-        for id in begun {
-            let Some(text) = self.running.get_mut(&id) else { continue };
-            let tasks = std::mem::take(&mut text.followers);
-            for (i, task) in tasks.into_iter().enumerate() {
-                let Some(text) = self.running.get(&id) else { continue };
-                let (number, events) = (text.number + 1 + i, text.events.clone());
-                let (deadline, accepted, place) = (text.deadline, text.accepted, text.place.clone());
-                let text =
-                    Running { number, events, deadline, accepted, has_begun: false, followers: Vec::new(), place };
-                self.add(task, text);
-            }
-        }
-        let batch = &self.batch;
-        self.running.retain(|id, _| batch.has(*id));
     }
 
     fn fail_all(&mut self, error: &ApiError) {

@@ -84,19 +84,16 @@ fn start(state: &State, (name, generator): (&str, &Generator), wanted: Wanted, d
     }
     let limit = wanted.limit.or(Some(most).filter(|most| *most < usize::MAX));
     let place = generator.enter(n)?;
-    let (mut tasks, mut number) = (Vec::new(), 0u64);
+    let mut tasks = Vec::new();
     for prompt in &wanted.prompts {
-        let mut of_prompt = Vec::new();
         for _ in 0..wanted.n {
             // Each text has random numbers of its own.
-            let seed = wanted.sampling.seed.wrapping_add(number);
-            number += 1;
+            let seed = wanted.sampling.seed.wrapping_add(tasks.len() as u64);
             let options = SamplerOptions { seed, ..wanted.sampling.clone() };
             let mut sampler = Sampler::with_tokenizer(options, decoder.tokenizer())?;
             sampler.set_constraint(wanted.constraint.clone());
-            of_prompt.push(Task { prompt: prompt.clone(), sampler, limit, stops: wanted.stops.clone() });
+            tasks.push(Task { prompt: prompt.clone(), sampler, limit, stops: wanted.stops.clone() });
         }
-        tasks.push(of_prompt);
     }
     let prompt_tokens = wanted.prompts.iter().map(Vec::len).sum();
     let events = generator.submit(tasks, place, state.deadline())?;
