@@ -163,6 +163,15 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"rwkv_wkv6":          6,
 		"rwkv_wkv7":          7,
 		"gated_linear_attn":  5,
+		"all_sum":            1,
+		"all_max":            1,
+		"all_gather":         1,
+		"sum_scatter":        1,
+		"broadcast":          1,
+		"all_to_all":         1,
+		"send":               1,
+		"receive":            1,
+		"copy_to_group":      1,
 	}
 	if n, known := operands[s.op]; !known || len(src) != n {
 		return nil, false, nil
@@ -657,6 +666,24 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		made, err = c.RwkvWkv7(src[0], src[1], src[2], src[3], src[4], src[5], src[6])
 	case "gated_linear_attn":
 		made, err = c.GatedLinearAttn(src[0], src[1], src[2], src[3], src[4], s.number("scale"))
+	case "all_sum":
+		made, err = c.AllSum(src[0], s.group())
+	case "all_max":
+		made, err = c.AllMax(src[0], s.group())
+	case "all_gather":
+		made, err = c.AllGather(src[0], s.integer("dim"), s.group())
+	case "sum_scatter":
+		made, err = c.SumScatter(src[0], s.integer("dim"), s.group())
+	case "broadcast":
+		made, err = c.Broadcast(src[0], s.integer("root"), s.group())
+	case "all_to_all":
+		made, err = c.AllToAll(src[0], s.integer("dim"), s.group())
+	case "send":
+		made, err = c.Send(src[0], s.integer("to"), s.group())
+	case "receive":
+		made, err = c.Receive(src[0], s.integer("from"), s.group())
+	case "copy_to_group":
+		made, err = c.CopyToGroup(src[0], s.group())
 	}
 	return made, true, err
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -336,6 +337,11 @@ func (s *step) list(name string, length int) []int64 {
 }
 
 // choice returns the index of the attribute's word among words.
+// group returns the only group of the cases: that of one rank.
+func (s *step) group() *Group { return selfGroup() }
+
+var selfGroup = sync.OnceValue(func() *Group { return must(NewGroup("self", nil)) })
+
 func (s *step) choice(name string, words ...string) int {
 	if s.attrs[name] == "" {
 		return 0

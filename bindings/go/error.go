@@ -28,6 +28,7 @@ const (
 	StatusFormat          Status = C.TL_STATUS_FORMAT           // a file's contents violate its format
 	StatusDevice          Status = C.TL_STATUS_DEVICE           // the device failed
 	StatusInternal        Status = C.TL_STATUS_INTERNAL         // a defect of the library: please report it
+	StatusGroup           Status = C.TL_STATUS_GROUP            // ranks of a group disagree, or one failed, left or missed the deadline
 )
 
 // String returns the C constant's name, "TL_STATUS_SHAPE_MISMATCH"; for a number

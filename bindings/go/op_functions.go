@@ -3868,3 +3868,237 @@ func (c *Context) GatedLinearAttn(k, v, q, g, state *Tensor, scale float64) (*Te
 		return C.tl_gated_linear_attn(c.ptr, k.ptr, v.ptr, q.ptr, g.ptr, state.ptr, C.double(scale))
 	})
 }
+
+// AllSum adds the tensors a of all ranks of a group, element by element.
+//
+// Computes c = the sum of `a` over all ranks.
+//
+// All ranks of the group compute it, each in a graph of its own. The nodes of
+// groups are computed in the order in which they were built. A rank that fails,
+// or does not come by the deadline, is an error on the others. Sums of F16,
+// BF16, and of F32 and F64 of at most 64 KiB, are computed in the order of the
+// ranks, so their bits do not depend on what connects the ranks. Larger sums of
+// F32 and F64 have equal bits on all ranks.
+//
+//   - Shapes: a has the same shape and type on all ranks. c has the shape of a.
+//   - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or
+//     F64, computed in this type. Integers wrap around where they overflow.
+//   - Result: The type of a.
+//   - group: the group, of which this process or thread is a rank.
+func (c *Context) AllSum(a *Tensor, group *Group) (*Tensor, error) {
+	if err := group.enter(); err != nil {
+		return nil, err
+	}
+	defer group.h.leave()
+	return c.construct("all_sum", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_all_sum(c.ptr, a.ptr, group.ptr)
+	})
+}
+
+// AllMax finds the largest elements of the tensors a of all ranks of a group.
+//
+// Computes c = the largest element of `a` over all ranks, in each position.
+//
+// All ranks of the group compute it, each in a graph of its own. The nodes of
+// groups are computed in the order in which they were built. A rank that fails,
+// or does not come by the deadline, is an error on the others. NaN if one of
+// the elements is NaN. 0 counts as larger than -0.
+//
+//   - Shapes: a has the same shape and type on all ranks. c has the shape of a.
+//   - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or
+//     F64, computed in this type. Integers wrap around where they overflow.
+//   - Result: The type of a.
+//   - group: the group, of which this process or thread is a rank.
+func (c *Context) AllMax(a *Tensor, group *Group) (*Tensor, error) {
+	if err := group.enter(); err != nil {
+		return nil, err
+	}
+	defer group.h.leave()
+	return c.construct("all_max", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_all_max(c.ptr, a.ptr, group.ptr)
+	})
+}
+
+// AllGather concatenates the tensors a of all ranks of a group along a
+// dimension, in the order of the ranks.
+//
+// Computes c[i0, k + rank * ne1, i2, i3] = a[i0, k, i2, i3] of that rank.
+//
+// The formula is for dim 1. All ranks of the group compute it, each in a graph
+// of its own. The nodes of groups are computed in the order in which they were
+// built. A rank that fails, or does not come by the deadline, is an error on
+// the others.
+//
+//   - Shapes: a has the same shape and type on all ranks. c has the shape of a,
+//     but as many times its elements in dimension dim as there are ranks.
+//   - Types: Any type; a quantised one as long as no row is divided. Elements
+//     are copied exactly.
+//   - Result: The type of a.
+//   - dim: the dimension; 0 is the contiguous one. Range: 0 to 3.
+//   - group: the group, of which this process or thread is a rank.
+func (c *Context) AllGather(a *Tensor, dim int64, group *Group) (*Tensor, error) {
+	if err := group.enter(); err != nil {
+		return nil, err
+	}
+	defer group.h.leave()
+	return c.construct("all_gather", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_all_gather(c.ptr, a.ptr, C.int64_t(dim), group.ptr)
+	})
+}
+
+// SumScatter adds the tensors a of all ranks of a group, and gives each rank
+// its part along a dimension.
+//
+// Computes c[i0, k, i2, i3] = the sum of a[i0, k + rank * ne1 / ranks, i2, i3]
+// over all ranks.
+//
+// The formula is for dim 1, where rank is the rank that computes. All ranks of
+// the group compute it, each in a graph of its own. The nodes of groups are
+// computed in the order in which they were built. A rank that fails, or does
+// not come by the deadline, is an error on the others. Sums are computed in the
+// order of the ranks.
+//
+//   - Shapes: a has the same shape and type on all ranks. The number of ranks
+//     divides the elements of dimension dim, and c has as many times fewer in
+//     it.
+//   - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or
+//     F64, computed in this type. Integers wrap around where they overflow.
+//   - Result: The type of a.
+//   - dim: the dimension; 0 is the contiguous one. Range: 0 to 3.
+//   - group: the group, of which this process or thread is a rank.
+func (c *Context) SumScatter(a *Tensor, dim int64, group *Group) (*Tensor, error) {
+	if err := group.enter(); err != nil {
+		return nil, err
+	}
+	defer group.h.leave()
+	return c.construct("sum_scatter", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_sum_scatter(c.ptr, a.ptr, C.int64_t(dim), group.ptr)
+	})
+}
+
+// Broadcast gives all ranks of a group the tensor a of one of them.
+//
+// Computes c = `a` of the rank `root`.
+//
+// All ranks of the group compute it, each in a graph of its own. The nodes of
+// groups are computed in the order in which they were built. A rank that fails,
+// or does not come by the deadline, is an error on the others.
+//
+//   - Shapes: a has the same shape and type on all ranks. c has the shape of a.
+//   - Types: Any type; a quantised one as long as no row is divided. Elements
+//     are copied exactly.
+//   - Result: The type of a.
+//   - root: the rank whose tensor it is. Range: 0 to 2^31 - 1.
+//   - group: the group, of which this process or thread is a rank.
+func (c *Context) Broadcast(a *Tensor, root int64, group *Group) (*Tensor, error) {
+	if err := group.enter(); err != nil {
+		return nil, err
+	}
+	defer group.h.leave()
+	return c.construct("broadcast", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_broadcast(c.ptr, a.ptr, C.int64_t(root), group.ptr)
+	})
+}
+
+// AllToAll gives each rank of a group its part of the tensors a of all ranks,
+// in the order of the ranks.
+//
+// Computes c[i0, k + r * ne1 / ranks, i2, i3] =
+// a[i0, k + rank * ne1 / ranks, i2, i3] of rank r.
+//
+// The formula is for dim 1, where rank is the rank that computes. All ranks of
+// the group compute it, each in a graph of its own. The nodes of groups are
+// computed in the order in which they were built. A rank that fails, or does
+// not come by the deadline, is an error on the others.
+//
+//   - Shapes: a has the same shape and type on all ranks. The number of ranks
+//     divides the elements of dimension dim. c has the shape of a.
+//   - Types: Any type; a quantised one as long as no row is divided. Elements
+//     are copied exactly.
+//   - Result: The type of a.
+//   - dim: the dimension; 0 is the contiguous one. Range: 0 to 3.
+//   - group: the group, of which this process or thread is a rank.
+func (c *Context) AllToAll(a *Tensor, dim int64, group *Group) (*Tensor, error) {
+	if err := group.enter(); err != nil {
+		return nil, err
+	}
+	defer group.h.leave()
+	return c.construct("all_to_all", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_all_to_all(c.ptr, a.ptr, C.int64_t(dim), group.ptr)
+	})
+}
+
+// Send sends a to another rank of a group, which receives it with
+// [Context.Receive].
+//
+// Computes c = a.
+//
+// The tensor is copied, so the sender does not wait. It is sent when the node
+// is computed: make it, or a node that reads it, an output of the graph. All
+// ranks of the group compute it, each in a graph of its own. The nodes of
+// groups are computed in the order in which they were built. A rank that fails,
+// or does not come by the deadline, is an error on the others.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: Any type; a quantised one as long as no row is divided. Elements
+//     are copied exactly.
+//   - Result: The type of a.
+//   - to: the rank that receives it. Range: 0 to 2^31 - 1.
+//   - group: the group, of which this process or thread is a rank.
+func (c *Context) Send(a *Tensor, to int64, group *Group) (*Tensor, error) {
+	if err := group.enter(); err != nil {
+		return nil, err
+	}
+	defer group.h.leave()
+	return c.construct("send", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_send(c.ptr, a.ptr, C.int64_t(to), group.ptr)
+	})
+}
+
+// Receive receives the tensor that another rank of a group sends with
+// [Context.Send].
+//
+// Computes c = what the rank `from` sends.
+//
+// Only the shape and the type of a are used. All ranks of the group compute it,
+// each in a graph of its own. The nodes of groups are computed in the order in
+// which they were built. A rank that fails, or does not come by the deadline,
+// is an error on the others.
+//
+//   - Shapes: c has the shape of a, which is that of what is sent.
+//   - Types: Any type; a quantised one as long as no row is divided. Elements
+//     are copied exactly.
+//   - Result: The type of a.
+//   - from: the rank that sends it. Range: 0 to 2^31 - 1.
+//   - group: the group, of which this process or thread is a rank.
+func (c *Context) Receive(a *Tensor, from int64, group *Group) (*Tensor, error) {
+	if err := group.enter(); err != nil {
+		return nil, err
+	}
+	defer group.h.leave()
+	return c.construct("receive", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_receive(c.ptr, a.ptr, C.int64_t(from), group.ptr)
+	})
+}
+
+// CopyToGroup marks a, which is the same on all ranks of a group, as an operand
+// of what the ranks compute differently.
+//
+// Computes c = a.
+//
+// Nothing is computed. With tensor parallelism, the input of a layer whose
+// matrices are divided among the ranks is such an operand.
+//
+//   - Shapes: c has the shape and the strides of a.
+//   - Types: Any type.
+//   - Result: A view of a. Nothing is computed.
+//   - group: the group, of which this process or thread is a rank.
+func (c *Context) CopyToGroup(a *Tensor, group *Group) (*Tensor, error) {
+	if err := group.enter(); err != nil {
+		return nil, err
+	}
+	defer group.h.leave()
+	return c.construct("copy_to_group", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_copy_to_group(c.ptr, a.ptr, group.ptr)
+	})
+}

@@ -27,7 +27,7 @@ pub fn build(b: *std.Build) void {
     const context: Tests = .{ .b = b, .module = module, .target = target, .optimize = optimize };
     const test_step = b.step("test", "Run the tests");
     test_step.dependOn(context.run("unit", module));
-    for ([_][]const u8{ "errors", "custom", "data", "gguf", "graph", "introspection", "joined", "ops", "quantize", "shapes" }) |name|
+    for ([_][]const u8{ "errors", "custom", "data", "gguf", "graph", "group", "introspection", "joined", "ops", "quantize", "shapes" }) |name|
         test_step.dependOn(context.run(name, context.root(b.fmt("tests/{s}.zig", .{name}))));
     test_step.dependOn(context.headerTest(library));
     test_step.dependOn(context.quickstart());

@@ -5,6 +5,7 @@
 
 #include "base/fail.hpp"
 #include "graph/graph.hpp"
+#include "groups/group.hpp"
 #include "runtime/backend.hpp"
 
 #include <cstring>
@@ -27,6 +28,9 @@ inline core::Tensor *unwrap(tl_tensor *p) { return unwrap_operand(p) == core::le
 inline const core::Tensor *unwrap(const tl_tensor *p) { return unwrap(const_cast<tl_tensor *>(p)); }
 inline core::Graph *unwrap(tl_graph *p) { return reinterpret_cast<core::Graph *>(p); }
 inline const core::Graph *unwrap(const tl_graph *p) { return reinterpret_cast<const core::Graph *>(p); }
+inline core::Group *unwrap(tl_group *p) { return reinterpret_cast<core::Group *>(p); }
+inline const core::Group *unwrap(const tl_group *p) { return reinterpret_cast<const core::Group *>(p); }
+inline tl_group *wrap(core::Group *p) { return reinterpret_cast<tl_group *>(p); }
 inline tl_backend *wrap(core::Backend *p) { return reinterpret_cast<tl_backend *>(p); }
 inline tl_context *wrap(core::Context *p) { return reinterpret_cast<tl_context *>(p); }
 inline tl_tensor *wrap(core::Tensor *p) { return reinterpret_cast<tl_tensor *>(p); }

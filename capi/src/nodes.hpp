@@ -40,6 +40,11 @@ inline std::vector<core::Tensor *> operands_of(const core::OpDef &def, const cha
     return unwrapped;
 }
 
+// The number by which a node names its group.
+inline int64_t group_number(const tl_group *group, const char *op) {
+    return static_cast<int64_t>(unwrap(required(group, op, "group"))->id());
+}
+
 // The shape that a count and a pointer describe.
 inline std::span<const int64_t> shape_of(const char *op, int32_t n_dims, const int64_t *ne) {
     if (n_dims < 1 || n_dims > core::max_dims) core::fail(Status::invalid_argument, "%s: n_dims is %d: 1 to 4 are valid", op, n_dims);

@@ -169,6 +169,7 @@ const char *tl_status_name(tl_status status) {
         TL_STATUS_CASE(TL_STATUS_FORMAT)
         TL_STATUS_CASE(TL_STATUS_DEVICE)
         TL_STATUS_CASE(TL_STATUS_INTERNAL)
+        TL_STATUS_CASE(TL_STATUS_GROUP)
 #undef TL_STATUS_CASE
     }
     return "unknown status";

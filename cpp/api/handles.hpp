@@ -37,6 +37,8 @@ struct Nodes {
     static Tensor make_untiled(core::Op op, const Tensor &a, const Tensor &b);
     // The context that was made last. Links therefore always lead from young to old and never in a circle.
     static Context youngest_of(std::initializer_list<const Tensor *> operands);
+    // The number by which a node names a group.
+    static std::int64_t number_of(const Group &group);
     // Throws Error(invalid_argument) for no operands.
     static Context youngest_of(const char *op, std::span<const Tensor> operands);
 };

@@ -133,7 +133,7 @@ const KernelTable<CpuKernel> &table() noexcept {
         kernels::ordering,   kernels::counts,      kernels::custom,     kernels::losses,         kernels::layout,     kernels::bands,
         kernels::windows,    kernels::numbers,     kernels::gather,     kernels::scatter,        kernels::solve,      kernels::recurrent,
         kernels::arange,     kernels::convolution, kernels::depthwise,  kernels::im2col,         kernels::pooling,    kernels::random,
-        kernels::upscale,    kernels::sparse,      kernels::axpy,       kernels::sparse_blocks};
+        kernels::upscale,    kernels::sparse,      kernels::axpy,       kernels::sparse_blocks, kernels::collectives};
     return all;
 }
 
@@ -173,6 +173,7 @@ void CpuBackend::rebuild(const Rebuilt &leaf) {
 void CpuBackend::execute(const Step &step) {
     for (const Rebuilt &leaf : step.rebuilt) rebuild(leaf);
     const auto &kernel = static_cast<const CpuKernel &>(*step.kernel);
+    if (kernel.run_alone) return kernel.run_alone(step, watch());
     std::atomic<bool> stopped{false};
     step.plan.for_each_stage([&](Stage stage, std::int64_t round) {
         auto run = [&](std::int64_t chunk, int thread) noexcept {

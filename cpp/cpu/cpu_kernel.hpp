@@ -3,6 +3,7 @@
 
 #include "cpu/simd/simd_table.hpp"
 #include "cpu/tile_scratch.hpp"
+#include "base/step_watch.hpp"
 #include "runtime/kernel.hpp"
 
 #include <cstdint>
@@ -26,12 +27,14 @@ struct CpuKernel : Kernel {
     // Whether its steps may run at the same time as others of this kernel that touch other memory. Such a kernel has
     // only the stage compute, one round, and no workspace.
     bool batchable = false;
+    // Computes the whole step on the calling thread, in place of run(). May wait, and throw.
+    void (*run_alone)(const Step &step, StepWatch *watch) = nullptr;
 };
 
 // The table of kernels, a family of operations per part, in cpu/kernels/. Kernels of an operation are in order of
 // preference; the last one takes every legal input.
 namespace kernels {
-extern const std::span<const CpuKernel> arange, attention, axpy, bands, convolution, copies, counts, custom, depthwise, gather, im2col,
+extern const std::span<const CpuKernel> arange, attention, axpy, bands, collectives, convolution, copies, counts, custom, depthwise, gather, im2col,
     layout, losses, mul_mat, mul_mat_id, norms, numbers, optimisers, ordering, outer_products, pooling, random, recurrent, rope, rows,
     scatter, solve, sparse, sparse_blocks, reductions, running_sums, tiles, upscale, windows;
 }

@@ -3,7 +3,11 @@
 #include "base/fail.hpp"
 #include "base/platform.hpp"
 #include "cuda/checker.hpp"
+#include "runtime/collectives.hpp"
 #include "runtime/trace.hpp"
+
+#include <algorithm>
+#include <vector>
 
 namespace tensorlib::core {
 
@@ -95,7 +99,8 @@ const KernelTable<CudaKernel> &table() noexcept {
                                              cuda_kernels::random,
                                              cuda_kernels::sparse,
                                              cuda_kernels::axpy,
-                                             cuda_kernels::sparse_blocks};
+                                             cuda_kernels::sparse_blocks,
+                                             cuda_kernels::collectives};
     return all;
 }
 
@@ -114,10 +119,32 @@ void CudaBackend::begin() {
 
 void CudaBackend::execute(const Step &step) {
     const CudaDevice::Scope scope(device_);
+    if (step.node->is_collective) return exchange(step);
     cudaError_t status = launch(step, {stream_, *this});
     if (status == cudaSuccess && debug_) status = cudaStreamSynchronize(stream_);
     if (status == cudaSuccess) return;
     device_.check(status, (std::string(what) + ": " + step_text(step)).c_str());
+}
+
+// Through the host's memory: what precedes the step is waited for, and what follows it waits for the copy back.
+void CudaBackend::exchange(const Step &step) {
+    finish();
+    const Layout &a = step.node->src[0]->layout;
+    const std::size_t spanned = a.span_bytes(), packed = a.contiguous() ? 0 : a.nbytes(), result = step.node->layout.nbytes();
+    std::vector<std::byte> host(spanned + packed + result + collective_workspace(*step.node));
+    std::byte *own = host.data(), *to = own + spanned + packed;
+    CudaMemory &memory = device_.cuda_memory();
+    if (a.n_elements() != 0) memory.read(own, step.src[0].data, spanned);
+    if (packed != 0) {
+        TensorRef on_host = step.src[0];
+        on_host.data = own;
+        pack(on_host, own + spanned);
+        own += spanned;
+    }
+    run_collective(*step.node, own, to, to + result, watch());
+    if (result == 0) return;
+    memory.write(step.dst.data, to, result);
+    memory.order(stream_);
 }
 
 void CudaBackend::execute_all(std::span<const Step> steps, std::unique_ptr<Recording> &recording) {
@@ -126,7 +153,10 @@ void CudaBackend::execute_all(std::span<const Step> steps, std::unique_ptr<Recor
         return;
     }
     if (!recording) {
-        recording = std::make_unique<CudaRecording>(device_);
+        auto made = std::make_unique<CudaRecording>(device_);
+        // The host takes part in these.
+        made->refused = std::ranges::any_of(steps, [](const Step &step) { return step.node->is_collective; });
+        recording = std::move(made);
         Backend::execute_all(steps, recording);
         return;
     }

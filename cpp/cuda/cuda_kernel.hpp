@@ -17,14 +17,14 @@ struct CudaStream {
 };
 
 struct CudaKernel : Kernel {
-    // Enqueues the step's work, and returns the first error of a launch.
+    // Enqueues the step's work, and returns the first error of a launch. Null for nodes of groups (CudaBackend::exchange).
     cudaError_t (*launch)(const Step &step, const CudaStream &stream) noexcept;
 };
 
 // The table of kernels, a family of operations per part, in cuda/kernels/. Kernels of an operation are in order of
 // preference; the last one takes every legal input.
 namespace cuda_kernels {
-extern const std::span<const CudaKernel> arange, attention, axpy, convolution, copies, counts, gather, layout, losses, mul_mat, mul_mat_id,
+extern const std::span<const CudaKernel> arange, attention, axpy, collectives, convolution, copies, counts, gather, layout, losses, mul_mat, mul_mat_id,
     norms, numbers, optimisers, ordering, outer_products, outer_products_by_expert, pooling, random, recurrent, rope, rows, scatter, solve,
     sparse, sparse_blocks, reductions, running_sums, tiles, windows;
 }

@@ -321,10 +321,11 @@ Tensor *Context::new_node(const NodeSpec &spec) {
     if (spec.view_of) {
         t->is_view = true;
         t->written = spec.written;
-        if (spec.written) t->state.write_number = next_write();
         t->root = spec.view_of->root;
         t->root_offset = spec.view_of->root_offset + spec.view_offset;
     }
+    t->is_collective = spec.is_collective;
+    if (t->written || t->is_collective) t->state.write_number = next_write();
     enlist(*t);
     return t;
 }

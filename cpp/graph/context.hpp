@@ -45,6 +45,7 @@ struct NodeSpec {
     Tensor *view_of = nullptr;    // if set, the result is a view of this tensor's memory ...
     std::size_t view_offset = 0;  // ... at this offset in bytes
     std::uint16_t written = 0;    // Tensor::written
+    bool is_collective = false;   // Tensor::is_collective
     // What the node needs: the context keeps it until it is reset or freed.
     Ref<const RefCounted> kept{};
 

@@ -172,6 +172,7 @@ void Graph::make_clones(const GraphParts &parts) {
         t->op = node.op;
         t->n_src = node.n_src;
         t->is_view = node.is_view;
+        t->is_collective = node.is_collective;
         t->context = node.context;
         t->src = sources_ + first_source_[i];
         t->attrs = node.attrs;

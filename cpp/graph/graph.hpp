@@ -72,6 +72,8 @@ public:
     using Observe = bool (*)(void *user_data, ::tl_tensor *node, std::size_t done, std::size_t total);
     Observe observe = nullptr;  // under busy()
     void *observe_data = nullptr;
+    // Whether the other ranks' graphs were compared with this one, if it has nodes of groups.
+    bool has_agreed = false;  // under busy()
     // Whether plans run each node by itself, so that each has a result.
     bool runs_nodes_singly() const noexcept { return check_finite || observe; }
 

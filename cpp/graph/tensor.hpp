@@ -49,7 +49,7 @@ struct Storage {
 
 // What graphs and gradients keep about a node. A leaf never changes it.
 struct NodeState {
-    // Nodes that write: their number among all writing nodes, in order of creation (graph/write_order.hpp).
+    // Nodes that write, and those of groups: their number among all of these, in order of creation (graph/write_order.hpp).
     std::uint64_t write_number = 0;
     // One more than the number of writing nodes when the node was first differentiated; 0 if it was not.
     std::atomic<std::uint64_t> seen_writes{0};
@@ -75,6 +75,7 @@ struct Tensor {
     Op op = Op::leaf;
     std::uint16_t n_src = 0;
     bool is_view = false;
+    bool is_collective = false;  // computed together with the other ranks of a group
     std::uint16_t written = 0;  // bit per operand that computing the node writes into; the node is a view of the first one
     std::uint16_t attr_bytes = 0;
     // One per operand of the operation; null for an operand that is left out.

@@ -32,6 +32,17 @@ WrittenMemory::Access access_of(NodeIndex node, bool writes, const Tensor &t) no
     return access;
 }
 
+// A node of a group reads what is written later by a node that another one, built before it, needs.
+[[noreturn]] void fail_between_collectives(std::span<Tensor *const> nodes, const Precedence &precedence) {
+    const auto all = collectives(nodes);
+    const auto stuck = std::ranges::find_if(all, [&](NodeIndex i) { return precedence.stuck(i); });
+    const Tensor &node = *nodes[stuck == all.end() ? all.front() : *stuck];
+    fail(Status::invalid_argument,
+         "graph_create: %s of %s was built before a node of a group that must run first, because of what writes into its operands: build "
+         "it later, or compute them by two graphs",
+         op_name(node.op), sources_text(node).c_str());
+}
+
 // A reader that comes after the writer that it must precede.
 struct Reversed {
     NodeIndex reader, writer;
@@ -76,17 +87,27 @@ void note_seen_writes(Tensor &node) noexcept {
     node.state.seen_writes.compare_exchange_strong(none, writes_so_far() + 1, std::memory_order_acq_rel);
 }
 
+std::vector<NodeIndex> collectives(std::span<Tensor *const> nodes) {
+    std::vector<NodeIndex> found;
+    for (NodeIndex i = 0; i < nodes.size(); i++) {
+        if (nodes[i]->is_collective) found.push_back(i);
+    }
+    std::ranges::sort(found, {}, [&](NodeIndex i) { return nodes[i]->state.write_number; });
+    return found;
+}
+
 std::vector<NodeIndex> write_order(std::span<Tensor *const> nodes, std::span<const NodeIndex> source_indices) {
     // A model that only runs inference has none. Its graphs are built for each token, so its writes are not searched.
     const auto differentiated = [](const Tensor *node) { return node->state.seen_writes.load(std::memory_order_acquire) != 0; };
-    if (std::ranges::none_of(nodes, differentiated)) return {};
+    const bool keeps_build_order = std::ranges::is_sorted(collectives(nodes));
+    if (keeps_build_order && std::ranges::none_of(nodes, differentiated)) return {};
     const WrittenMemory memory(nodes);
     std::vector<Reversed> reversed;
     memory.for_each_pair([&](std::size_t r, const WrittenMemory::Access &earlier, const WrittenMemory::Access &later) {
         if (earlier.writes && must_precede(*nodes[later.node], *nodes[earlier.node]))
             reversed.push_back({later.node, earlier.node, memory.roots[r]});
     });
-    if (reversed.empty()) return {};
+    if (keeps_build_order && reversed.empty()) return {};
 
     // Each node comes after its sources and after the accesses that it must not pass. Among nodes that may come next,
     // the first one in the old order is taken.
@@ -101,8 +122,10 @@ std::vector<NodeIndex> write_order(std::span<Tensor *const> nodes, std::span<con
         const bool swaps = earlier.writes && must_precede(*nodes[later.node], *nodes[earlier.node]);
         precedence.follows(swaps ? later.node : earlier.node, swaps ? earlier.node : later.node);
     });
+    keep_build_order(nodes, [&](NodeIndex first, NodeIndex second) { precedence.follows(first, second); });
     const std::vector<NodeIndex> order = precedence.sorted([](NodeIndex i) { return i; });
     if (order.size() == nodes.size()) return order;
+    if (reversed.empty()) fail_between_collectives(nodes, precedence);
     const auto stuck = std::ranges::find_if(reversed, [&](const Reversed &pair) { return precedence.stuck(pair.writer); });
     const Reversed &pair = stuck == reversed.end() ? reversed.front() : *stuck;
     fail(Status::invalid_argument,

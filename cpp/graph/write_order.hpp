@@ -9,7 +9,8 @@
 
 namespace tensorlib::core {
 
-// next_write() numbers nodes that write, in the order of their creation, from 1. writes_so_far() is how many there are.
+// next_write() numbers nodes that write, and those of groups, in the order of their creation, from 1. writes_so_far() is how
+// many there are.
 std::uint64_t next_write() noexcept;
 std::uint64_t writes_so_far() noexcept;
 
@@ -66,10 +67,19 @@ private:
     TensorSet lists_;
 };
 
-// Orders writers. Takes nodes in post-order, and the indices of their sources, node after node. A node that has seen
+// The nodes of groups, in the order in which they were built. They must run in it, because all ranks have it in common.
+std::vector<GraphParts::NodeIndex> collectives(std::span<Tensor *const> nodes);
+// Calls follows(first, second) for each two of them that follow each other.
+template <class Follows>
+void keep_build_order(std::span<Tensor *const> nodes, Follows follows) {
+    const std::vector<GraphParts::NodeIndex> all = collectives(nodes);
+    for (std::size_t i = 1; i < all.size(); i++) follows(all[i - 1], all[i]);
+}
+
+// Orders writers and collectives. Takes nodes in post-order, and the indices of their sources, node after node. A node that has seen
 // only earlier writes (note_seen_writes) moves before later writes into memory that it reads: for example, an optimiser
-// step writes into a parameter that other gradients still need. Returns the new order as old indices, or an empty one
-// if nothing moves. Other reads and writes of the same memory keep their order. Throws Error(invalid_argument), naming
+// step writes into a parameter that other gradients still need. Nodes of groups come in the order in which they were built.
+// Returns the new order as old indices, or an empty one if nothing moves. Other reads and writes of the same memory keep their order. Throws Error(invalid_argument), naming
 // reader, writer and memory, if there is no such order.
 std::vector<GraphParts::NodeIndex> write_order(std::span<Tensor *const> nodes, std::span<const GraphParts::NodeIndex> source_indices);
 

@@ -8,9 +8,7 @@
 #include "ops/op_def.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <map>
 #include <new>
 
 namespace tensorlib::core {
@@ -19,24 +17,9 @@ namespace {
 
 constexpr std::size_t longest_name = 64;
 
-std::uint64_t next_id() noexcept {
-    static std::atomic<std::uint64_t> last{0};
-    return last.fetch_add(1, std::memory_order_relaxed) + 1;
-}
-
-// All operations that exist. An entry is removed before its operation is freed, under the lock.
-struct Registry {
-    std::mutex lock;
-    std::map<std::uint64_t, const CustomOp *> all;
-};
-Registry &registry() {
-    static Registry &one = *new Registry;  // never freed: operations may outlive static objects
-    return one;
-}
-
 }  // namespace
 
-CustomOp::CustomOp(Properties properties) : properties_(std::move(properties)), id_(next_id()) {
+CustomOp::CustomOp(Properties properties) : properties_(std::move(properties)) {
     const auto &[name, unit, cost] = properties_;
     if (name.empty() || name.size() > longest_name || valid_utf8(name) != name.size()) {
         fail(Status::invalid_argument, "custom: the name '%s' has %zu bytes: 1 to 64 bytes of UTF-8 are valid", shown(name).c_str(),
@@ -49,29 +32,10 @@ CustomOp::CustomOp(Properties properties) : properties_(std::move(properties)), 
     if (!(cost >= 0) || std::isinf(cost)) {
         fail(Status::invalid_argument, "custom '%s': cost is %g: 0 or more operations for each element are valid", name.c_str(), cost);
     }
-    Registry &r = registry();
-    std::lock_guard lock(r.lock);
-    r.all.emplace(id_, this);
-}
-
-CustomOp::~CustomOp() {
-    Registry &r = registry();
-    std::lock_guard lock(r.lock);
-    r.all.erase(id_);
-}
-
-Ref<const CustomOp> CustomOp::find(std::uint64_t id) noexcept {
-    Registry &r = registry();
-    std::lock_guard lock(r.lock);
-    const auto found = r.all.find(id);
-    // One whose last reference was dropped waits for this lock, and is none any more.
-    return found != r.all.end() && found->second->try_add_ref() ? Ref<const CustomOp>::adopt(found->second) : Ref<const CustomOp>();
 }
 
 const CustomOp &CustomOp::of(const Tensor &node) noexcept {
-    Registry &r = registry();
-    std::lock_guard lock(r.lock);
-    return *r.all.find(static_cast<std::uint64_t>(attrs_of<ops::CustomAttrs>(node).function))->second;
+    return at(static_cast<std::uint64_t>(attrs_of<ops::CustomAttrs>(node).function));
 }
 
 bool CustomOp::run(const CustomSlice &slice, const std::uint64_t *fault) const noexcept {

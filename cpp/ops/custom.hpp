@@ -1,6 +1,7 @@
 // Operations that users define by functions: objects that nodes name by a number, and that the nodes' contexts keep alive.
 #pragma once
 
+#include "base/numbered.hpp"
 #include "base/ref.hpp"
 #include "graph/context.hpp"
 
@@ -26,7 +27,7 @@ struct CustomSlice {
     int thread;  // of the backend, from 0; calls that run at the same time have different ones
 };
 
-class CustomOp : public RefCounted {
+class CustomOp : public RefCounted, public Numbered<CustomOp> {
 public:
     struct Properties {
         std::string name;
@@ -39,8 +40,6 @@ public:
     const std::string &name() const noexcept { return properties_.name; }
     std::int64_t unit() const noexcept { return properties_.unit; }
     double cost() const noexcept { return properties_.cost; }
-    // Different for each operation of the process, at any time.
-    std::uint64_t id() const noexcept { return id_; }
 
     // The type and the shape of the result. Throws Error if there is none for these operands.
     virtual Layout result_of(std::span<Tensor *const> src) const = 0;
@@ -55,15 +54,13 @@ public:
     // Throws what was noted for the run: the failure of the first slice that failed.
     [[noreturn]] void fail_for(const std::uint64_t *fault, const Tensor &node) const;
 
-    // The operation with this number, or null.
-    static Ref<const CustomOp> find(std::uint64_t id) noexcept;
-    // That of a node, which its context keeps.
+    // That of a node.
     static const CustomOp &of(const Tensor &node) noexcept;
 
 protected:
     // Throws Error(invalid_argument) for properties that are not valid.
     explicit CustomOp(Properties properties);
-    ~CustomOp() override;
+    ~CustomOp() override = default;
 
 private:
     struct Failure {
@@ -73,7 +70,6 @@ private:
         std::string message;
     };
     const Properties properties_;
-    const std::uint64_t id_;
     mutable std::mutex failures_lock_;
     mutable std::vector<Failure> failures_;
 };

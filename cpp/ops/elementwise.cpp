@@ -55,7 +55,7 @@ std::string aligned_shapes(const OpDef &def, std::span<const Tensor *const> src,
 }
 
 // See broadcast_layout().
-Extents broadcast(const OpDef &def, std::span<Tensor *const> src, std::size_t into) {
+Extents broadcast_extents(const OpDef &def, std::span<Tensor *const> src, std::size_t into) {
     Extents ne = src[into]->layout.ne;
     for (std::size_t d = 0; d < max_dims; d++) {
         std::size_t from = into;
@@ -134,7 +134,7 @@ void check_floats(const OpFacts &def, std::span<Tensor *const> src) {
 }
 
 Layout broadcast_layout(const OpDef &def, std::span<Tensor *const> src, std::size_t into, DType type) {
-    const Extents ne = broadcast(def, src, into);
+    const Extents ne = broadcast_extents(def, src, into);
     const auto n_dims = [](const Tensor *t) { return t->layout.n_dims; };
     const int dims = n_dims(*std::ranges::max_element(src, {}, n_dims));
     return contiguous_layout(def.name, type, {ne.data(), static_cast<std::size_t>(dims)});

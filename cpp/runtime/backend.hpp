@@ -3,6 +3,7 @@
 
 #include "base/patience.hpp"
 #include "base/ref.hpp"
+#include "base/step_watch.hpp"
 #include "graph/device_memory.hpp"
 #include "runtime/kernel.hpp"
 
@@ -43,16 +44,6 @@ public:
     virtual DeviceProps props() const = 0;
     virtual DeviceMemory &memory() const noexcept = 0;
     virtual Ref<Backend> open(const BackendParams &params) const = 0;
-};
-
-// A backend asks this on the calling thread while a step runs, so that a long step can be stopped between chunks.
-class StepWatch {
-public:
-    // Whether the step continues. If not, the backend skips the rest of the step and returns.
-    virtual bool goes_on() noexcept = 0;
-
-protected:
-    ~StepWatch() = default;
 };
 
 class Backend : public RefCounted {

@@ -3,6 +3,7 @@
 #include "base/fail.hpp"
 #include "graph/callback_scope.hpp"
 #include "graph/observed.hpp"
+#include "runtime/collectives.hpp"
 #include "runtime/finite_check.hpp"
 #include "runtime/plan_cache.hpp"
 #include "runtime/trace.hpp"
@@ -161,6 +162,7 @@ void show(Graph &graph, const Plan &plan, Backend &backend, std::size_t i) {
 void run_steps(Graph &graph, Plan &plan, Backend &backend) {
     const auto steps = plan.steps();
     if (!graph.progress && !graph.runs_nodes_singly()) {
+        check_collectives(graph, nullptr);
         backend.execute_all(steps, plan.recording());
         return;
     }
@@ -171,6 +173,7 @@ void run_steps(Graph &graph, Plan &plan, Backend &backend) {
     }
     std::optional<ProgressWatch> watch;
     if (graph.progress) watch.emplace(graph, plan, backend);
+    check_collectives(graph, watch ? &*watch : nullptr);
     for (std::size_t i = 0; i < steps.size(); i++) {
         backend.run_step(steps[i]);
         // So that what is reported as done is done.

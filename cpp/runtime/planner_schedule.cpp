@@ -115,7 +115,8 @@ public:
             for_each_written(steps[k], [&](const Tensor &root, std::span<const Tensor *const>) { last_write_[root] = k; });
         }
         for (std::size_t k = 0; k < steps.size(); k++) {
-            if (k > 0 && made_.of_steps[k - 1].ends_round()) begin_round(k);
+            // The nodes of groups run in their order, whatever their parts.
+            if ((k > 0 && made_.of_steps[k - 1].ends_round()) || steps[k].node->is_collective) begin_round(k);
             for_each_read(planning_, fused_, steps[k], [&](const Read &read) { add_read(k, read.tensor); });
             rounds_.push_back(round_);
             for_each_written(steps[k], [&](const Tensor &root, std::span<const Tensor *const> written) { add_written(k, root, written); });

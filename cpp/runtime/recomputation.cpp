@@ -30,7 +30,9 @@ public:
     Rematerializer(const GraphParts &parts, const std::vector<bool> &marked)
         : parts_(parts), first_source_(parts.first_sources()), roots_(parts.roots()), written_(parts.nodes), eligible_(marked) {
         for (std::size_t i = 0; i < n(); i++) {
-            if (roots_[i] != i || written_.is_written(*parts_.nodes[i])) eligible_[i] = false;
+            const Tensor &node = *parts_.nodes[i];
+            // The other ranks compute a node of a group once.
+            if (roots_[i] != i || written_.is_written(node) || node.is_collective) eligible_[i] = false;
         }
         for (const NodeIndex output : parts_.output_indices) {
             if (GraphParts::is_node(output) && roots_[output] != GraphParts::nowhere) eligible_[roots_[output]] = false;
@@ -180,6 +182,7 @@ private:
                 if (later.writes) follows(id, later.node);
             }
         });
+        keep_build_order(parts_.nodes, follows);
         const auto key = [&](std::uint32_t id) { return std::pair(entries_[id].key, entries_[id].node); };
         return precedence.sorted(key, [&](std::uint32_t id) { return entries_[id].live; });
     }

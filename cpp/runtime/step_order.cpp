@@ -55,6 +55,7 @@ void put_small_steps_last(GraphParts &parts) {
     WrittenMemory(parts.nodes).for_each_pair([&](std::size_t, const WrittenMemory::Access &earlier, const WrittenMemory::Access &later) {
         precedence.follows(earlier.node, later.node);
     });
+    keep_build_order(parts.nodes, [&](NodeIndex first, NodeIndex second) { precedence.follows(first, second); });
     const auto key = [&](NodeIndex i) { return std::tuple(static_cast<bool>(late[i]), late[i] ? parts.nodes[i]->op : Op::leaf, i); };
     reorder(parts, precedence.sorted(key));
 }

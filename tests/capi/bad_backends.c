@@ -16,13 +16,14 @@ static const char *const STATUS_NAMES[] = {
     "TL_STATUS_FORMAT",
     "TL_STATUS_DEVICE",
     "TL_STATUS_INTERNAL",
+    "TL_STATUS_GROUP",
 };
 
 static void test_names(void) {
     CHECK(tl_abi_version() == TL_ABI_VERSION);
     CHECK(tl_version() && strcmp(tl_version(), "0.1.0") == 0);
-    for (int i = 0; i < 14; i++) CHECK(strcmp(tl_status_name(i), STATUS_NAMES[i]) == 0);
-    const tl_status unknown[] = {-1, 14, INT32_MIN, INT32_MAX};
+    for (int i = 0; i < 15; i++) CHECK(strcmp(tl_status_name(i), STATUS_NAMES[i]) == 0);
+    const tl_status unknown[] = {-1, 15, INT32_MIN, INT32_MAX};
     for (int i = 0; i < 4; i++) CHECK(strcmp(tl_status_name(unknown[i]), "unknown status") == 0);
 }
 

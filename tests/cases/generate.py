@@ -16,10 +16,10 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True  # no __pycache__ in the source tree
 
-from generator import (add, attention, blocks, convolution, cpy, elementwise, gradient_edges, gradients, layout, mul_mat, mul_mat_id, norms, optimisers, out_prod, out_prod_id, random,  # noqa: E402
+from generator import (add, attention, blocks, collectives, convolution, cpy, elementwise, gradient_edges, gradients, layout, mul_mat, mul_mat_id, norms, optimisers, out_prod, out_prod_id, random,  # noqa: E402
                        recurrent, reductions, rows, shapes, solve, sparse, views, wide_types)
 
-FAMILIES = {"add": add, "mul_mat": mul_mat, "mul_mat_id": mul_mat_id, "views": views, "cpy": cpy, "rows": rows, "blocks": blocks,
+FAMILIES = {"add": add, "mul_mat": mul_mat, "mul_mat_id": mul_mat_id, "views": views, "cpy": cpy, "rows": rows, "blocks": blocks, "collectives": collectives,
             "elementwise": elementwise, "norms": norms, "attention": attention, "reductions": reductions, "out_prod": out_prod, "out_prod_id": out_prod_id, "layout": layout,
             "convolution": convolution, "gradients": gradients, "gradient_edges": gradient_edges, "random": random, "recurrent": recurrent, "optimisers": optimisers, "shapes": shapes, "solve": solve, "sparse": sparse, "wide_types": wide_types}
 FOLDER = Path(__file__).resolve().parent

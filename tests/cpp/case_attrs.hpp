@@ -12,6 +12,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <tensorlib/group.hpp>
 #include <tensorlib/tensorlib.hpp>
 #include <utility>
 #include <vector>
@@ -43,6 +44,12 @@ private:
 class CaseAttrs {
 public:
     void set(const std::string &name, const std::string &value) { values_[name] = value; }
+
+    // The only group of the cases: that of one rank.
+    static const tl::Group &group() {
+        static const tl::Group self("self");
+        return self;
+    }
 
     // "" where it is absent.
     std::string text(const std::string &name) const {

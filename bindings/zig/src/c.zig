@@ -21,6 +21,7 @@ pub const TL_STATUS_IO: tl_status = 10;
 pub const TL_STATUS_FORMAT: tl_status = 11;
 pub const TL_STATUS_DEVICE: tl_status = 12;
 pub const TL_STATUS_INTERNAL: tl_status = 13;
+pub const TL_STATUS_GROUP: tl_status = 14;
 
 pub const tl_error = extern struct {
     struct_size: usize = @sizeOf(tl_error),
@@ -322,6 +323,22 @@ pub extern fn tl_op_count() usize;
 pub extern fn tl_op_name(index: usize) ?[*:0]const u8;
 
 // Custom operations
+
+pub const tl_group = opaque {};
+
+pub const tl_group_params = extern struct {
+    struct_size: usize = @sizeOf(tl_group_params),
+    timeout_ms: u64 = 0,
+};
+
+pub extern fn tl_group_params_init(params: ?*tl_group_params, struct_size: usize) void;
+pub extern fn tl_group_create(name: ?[*:0]const u8, params: ?*const tl_group_params, out: ?*?*tl_group, err: ?*tl_error) tl_status;
+pub extern fn tl_group_member(group: ?*tl_group, rank: i32, out: ?*?*tl_group, err: ?*tl_error) tl_status;
+pub extern fn tl_group_split(group: ?*tl_group, colour: i32, key: i32, out: ?*?*tl_group, err: ?*tl_error) tl_status;
+pub extern fn tl_group_rank(group: ?*const tl_group) i32;
+pub extern fn tl_group_size(group: ?*const tl_group) i32;
+pub extern fn tl_group_text(group: ?*const tl_group, buf: ?[*]u8, size: usize) usize;
+pub extern fn tl_group_free(group: ?*tl_group) void;
 
 pub const tl_custom_op = opaque {};
 

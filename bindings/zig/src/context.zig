@@ -360,6 +360,15 @@ pub const Context = struct {
     pub const rwkvWkv6 = op_functions.rwkvWkv6;
     pub const rwkvWkv7 = op_functions.rwkvWkv7;
     pub const gatedLinearAttn = op_functions.gatedLinearAttn;
+    pub const allSum = op_functions.allSum;
+    pub const allMax = op_functions.allMax;
+    pub const allGather = op_functions.allGather;
+    pub const sumScatter = op_functions.sumScatter;
+    pub const broadcast = op_functions.broadcast;
+    pub const allToAll = op_functions.allToAll;
+    pub const send = op_functions.send;
+    pub const receive = op_functions.receive;
+    pub const copyToGroup = op_functions.copyToGroup;
     // End of what `cargo xtask ops` writes.
 
     /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot product of a

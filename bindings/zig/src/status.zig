@@ -31,6 +31,8 @@ pub const Error = error{
     Device,
     /// A defect of the library: please report it with the message.
     Internal,
+    /// The ranks of a group disagree, or one of them failed, left or missed the deadline.
+    Group,
     /// A status of a later library that this binding does not know: see `Diagnostics.code`.
     UnknownStatus,
 };
@@ -91,6 +93,7 @@ pub fn check(code: c.tl_status) Error!void {
         c.TL_STATUS_FORMAT => error.Format,
         c.TL_STATUS_DEVICE => error.Device,
         c.TL_STATUS_INTERNAL => error.Internal,
+        c.TL_STATUS_GROUP => error.Group,
         else => error.UnknownStatus,
     };
 }
@@ -178,8 +181,8 @@ test "the rule of ABI versions" {
 }
 
 test "every status has its own error" {
-    var seen: [14]anyerror = undefined;
-    for (1..14) |code| {
+    var seen: [15]anyerror = undefined;
+    for (1..15) |code| {
         check(@intCast(code)) catch |err| {
             for (seen[1..code]) |other| try std.testing.expect(err != other);
             seen[code] = err;
@@ -188,7 +191,7 @@ test "every status has its own error" {
         return error.TestUnexpectedResult;
     }
     try check(0);
-    try std.testing.expectError(error.UnknownStatus, check(14));
+    try std.testing.expectError(error.UnknownStatus, check(15));
     try std.testing.expectError(error.UnknownStatus, check(-1));
 }
 

@@ -11,7 +11,7 @@
 //! which names the operation, the shapes and what would be valid, goes to the given `Diagnostics`, if any. No
 //! input ends the process.
 //!
-//! Ownership: `Backend`, `Context` and `Graph` are handles that `deinit` releases, once and in any order; a handle
+//! Ownership: `Backend`, `Context`, `Graph` and `Group` are handles that `deinit` releases, once and in any order; a handle
 //! must not be used after that. A `Tensor` belongs to its context and is valid until the context's `deinit` or
 //! `reset`. Slices are read or filled during the call and never kept, unless a comment says so.
 //!
@@ -49,6 +49,7 @@ pub const Graph = @import("graph.zig").Graph;
 pub const CustomOp = @import("custom.zig").CustomOp;
 pub const CustomSlice = @import("custom.zig").CustomSlice;
 pub const CustomShape = @import("custom.zig").CustomShape;
+pub const Group = @import("group.zig").Group;
 pub const Gguf = gguf.Gguf;
 pub const GgufType = gguf.GgufType;
 pub const GgufWriter = gguf.GgufWriter;

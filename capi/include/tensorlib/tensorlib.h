@@ -123,6 +123,9 @@ typedef int32_t tl_status;
 /// A defect of this library: please report it with the message.
 #define TL_STATUS_INTERNAL 13
 
+/// The ranks of a group disagree, or one of them failed, left or did not come by the deadline.
+#define TL_STATUS_GROUP 14
+
 /// Receives the code and message of a failing call. Owned by the caller; pass NULL to ignore them. Set
 /// `struct_size` to `sizeof(tl_error)` first: an error whose struct_size is below 272 (this struct's first
 /// size) is not written to. On success the code becomes TL_STATUS_OK and the message empty.
@@ -922,6 +925,82 @@ TL_API TL_NODISCARD tl_status tl_tensor_to_dlpack(tl_tensor *t, struct DLManaged
 /// TL_STATUS_CONTEXT_MISMATCH: the memory belongs to this context, or to one that refers to it.
 /// TL_STATUS_OUT_OF_MEMORY. The context owns the tensor. Any thread. Since 0.1.
 TL_API tl_tensor *tl_tensor_from_dlpack(tl_context *ctx, struct DLManagedTensorVersioned *managed);
+
+/* ====================================================================================================
+ * Groups of ranks
+ *
+ * A group is a number of ranks that compute together, each with a handle of its own. Functions such as tl_all_sum() make
+ * nodes that exchange tensors between the ranks of a group. Each rank computes a graph of its own with the same nodes of
+ * the group, in the order in which they were built. Before a graph's first run the ranks compare these nodes, and a
+ * difference is an error on all of them. */
+
+/// A rank's handle of a group.
+///
+/// Lifetime: from tl_group_create() until tl_group_free(). Contexts with nodes of the group keep it alive, until they are
+/// reset or freed. A rank leaves the group when nothing keeps its handle any more, which is an error for ranks that go on.
+///
+/// Threads: any function may be called from any thread. One graph that uses the handle is computed at a time; a second one
+/// gets TL_STATUS_BUSY. Different handles are independent.
+typedef struct tl_group tl_group;
+
+/// Options for making a group. Fill it with tl_group_params_init(), then change what you need.
+typedef struct tl_group_params {
+    /// Bytes of this struct, as the caller knows it.
+    size_t struct_size;
+    /// How many milliseconds a rank waits for another one before the group is dead. 0 = 300,000, five minutes.
+    uint64_t timeout_ms;
+} tl_group_params;
+
+/// Sets the defaults. A NULL `params` is ignored; at most `struct_size` bytes are written. Any thread, as long as
+/// params is not shared. Since 0.1.
+TL_API void tl_group_params_init(tl_group_params *params, size_t struct_size);
+
+/// Makes a group, or joins the one to which the process belongs.
+///
+/// `name` says how the ranks are connected:
+/// - `"self"`: one rank.
+/// - `"local:N"`: N ranks, 1 to 1024, that are threads of this process. The handle is that of rank 0, and
+///   tl_group_member() gives those of the others.
+/// - `"auto"`, or NULL: `"self"`, unless a launcher such as mpirun has started the process as one of several.
+///
+/// `params` may be NULL for the defaults. `out` must not be NULL; it receives the handle, which the caller frees with
+/// tl_group_free(), or NULL on failure.
+///
+/// TL_STATUS_INVALID_ARGUMENT: there is no such name, N or timeout_ms is out of range, out is NULL.
+/// TL_STATUS_UNAVAILABLE: what connects several processes is missing. TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
+TL_API TL_NODISCARD tl_status tl_group_create(const char *name, const tl_group_params *params,
+        tl_group **out, tl_error *err);
+
+/// Takes the handle of another rank out of that of rank 0 of a local group. The caller frees it with tl_group_free(). A
+/// handle can be taken once; what is not taken is freed with rank 0's.
+///
+/// TL_STATUS_INVALID_ARGUMENT: group or out is NULL, the group is not `"local:N"` or the handle not rank 0's, rank is
+/// not 1 to N - 1, or was taken. Any thread. Since 0.1.
+TL_API TL_NODISCARD tl_status tl_group_member(tl_group *group, int32_t rank, tl_group **out, tl_error *err);
+
+/// Divides a group: ranks of one colour form a new group, in the order of their keys, and of their ranks where keys are
+/// equal. All ranks call it, and it waits for them. `out` receives the handle of the new group, which the caller frees
+/// with tl_group_free(), or NULL for a negative colour. The group itself stays.
+///
+/// TL_STATUS_INVALID_ARGUMENT: group or out is NULL. TL_STATUS_GROUP: another rank failed, left, made another call or
+/// did not come by the deadline. TL_STATUS_BUSY: another thread uses the handle. TL_STATUS_OUT_OF_MEMORY. Any thread.
+/// Since 0.1.
+TL_API TL_NODISCARD tl_status tl_group_split(tl_group *group, int32_t colour, int32_t key, tl_group **out,
+        tl_error *err);
+
+/// The handle's rank, from 0; 0 for NULL. Any thread. Since 0.1.
+TL_API int32_t tl_group_rank(const tl_group *group);
+
+/// The number of ranks; 0 for NULL. Any thread. Since 0.1.
+TL_API int32_t tl_group_size(const tl_group *group);
+
+/// Writes what connects the ranks, for display, to `buf`, at most `size` bytes including the NUL, and returns the
+/// length needed without the NUL. `buf` may be NULL if size is 0. Returns 0 for NULL, and if memory runs out. Any
+/// thread. Since 0.1.
+TL_API size_t tl_group_text(const tl_group *group, char *buf, size_t size);
+
+/// Gives up a handle. NULL is ignored. Any thread. Since 0.1.
+TL_API void tl_group_free(tl_group *group);
 
 /* ====================================================================================================
  * Operations
@@ -4161,6 +4240,157 @@ TL_API tl_tensor *tl_rwkv_wkv7(tl_context *ctx, tl_tensor *r, tl_tensor *w, tl_t
 /// Since 0.1.
 TL_API tl_tensor *tl_gated_linear_attn(tl_context *ctx, tl_tensor *k, tl_tensor *v, tl_tensor *q,
         tl_tensor *g, tl_tensor *state, double scale);
+
+/// Adds the tensors `a` of all ranks of a group, element by element.
+///
+/// Computes `c = the sum of `a` over all ranks`.
+///
+/// All ranks of the group compute it, each in a graph of its own. The nodes of groups are computed in
+/// the order in which they were built. A rank that fails, or does not come by the deadline, is an error
+/// on the others. Sums of F16, BF16, and of F32 and F64 of at most 64 KiB, are computed in the order of
+/// the ranks, so their bits do not depend on what connects the ranks. Larger sums of F32 and F64 have
+/// equal bits on all ranks.
+/// - Shapes: `a` has the same shape and type on all ranks. `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this
+///   type. Integers wrap around where they overflow.
+/// - Result: The type of `a`.
+/// - `group`: the group, of which this process or thread is a rank.
+///
+/// Since 0.1.
+TL_API tl_tensor *tl_all_sum(tl_context *ctx, tl_tensor *a, const tl_group *group);
+
+/// Finds the largest elements of the tensors `a` of all ranks of a group.
+///
+/// Computes `c = the largest element of `a` over all ranks, in each position`.
+///
+/// All ranks of the group compute it, each in a graph of its own. The nodes of groups are computed in
+/// the order in which they were built. A rank that fails, or does not come by the deadline, is an error
+/// on the others. NaN if one of the elements is NaN. 0 counts as larger than -0.
+/// - Shapes: `a` has the same shape and type on all ranks. `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this
+///   type. Integers wrap around where they overflow.
+/// - Result: The type of `a`.
+/// - `group`: the group, of which this process or thread is a rank.
+///
+/// Since 0.1.
+TL_API tl_tensor *tl_all_max(tl_context *ctx, tl_tensor *a, const tl_group *group);
+
+/// Concatenates the tensors `a` of all ranks of a group along a dimension, in the order of the ranks.
+///
+/// Computes `c[i0, k + rank * ne1, i2, i3] = a[i0, k, i2, i3] of that rank`.
+///
+/// The formula is for `dim` 1. All ranks of the group compute it, each in a graph of its own. The nodes
+/// of groups are computed in the order in which they were built. A rank that fails, or does not come by
+/// the deadline, is an error on the others.
+/// - Shapes: `a` has the same shape and type on all ranks. `c` has the shape of `a`, but as many times
+///   its elements in dimension `dim` as there are ranks.
+/// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
+/// - Result: The type of `a`.
+/// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+/// - `group`: the group, of which this process or thread is a rank.
+///
+/// Since 0.1.
+TL_API tl_tensor *tl_all_gather(tl_context *ctx, tl_tensor *a, int64_t dim, const tl_group *group);
+
+/// Adds the tensors `a` of all ranks of a group, and gives each rank its part along a dimension.
+///
+/// Computes `c[i0, k, i2, i3] = the sum of a[i0, k + rank * ne1 / ranks, i2, i3] over all ranks`.
+///
+/// The formula is for `dim` 1, where `rank` is the rank that computes. All ranks of the group compute
+/// it, each in a graph of its own. The nodes of groups are computed in the order in which they were
+/// built. A rank that fails, or does not come by the deadline, is an error on the others. Sums are
+/// computed in the order of the ranks.
+/// - Shapes: `a` has the same shape and type on all ranks. The number of ranks divides the elements of
+///   dimension `dim`, and `c` has as many times fewer in it.
+/// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this
+///   type. Integers wrap around where they overflow.
+/// - Result: The type of `a`.
+/// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+/// - `group`: the group, of which this process or thread is a rank.
+///
+/// Since 0.1.
+TL_API tl_tensor *tl_sum_scatter(tl_context *ctx, tl_tensor *a, int64_t dim, const tl_group *group);
+
+/// Gives all ranks of a group the tensor `a` of one of them.
+///
+/// Computes `c = `a` of the rank `root``.
+///
+/// All ranks of the group compute it, each in a graph of its own. The nodes of groups are computed in
+/// the order in which they were built. A rank that fails, or does not come by the deadline, is an error
+/// on the others.
+/// - Shapes: `a` has the same shape and type on all ranks. `c` has the shape of `a`.
+/// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
+/// - Result: The type of `a`.
+/// - `root`: the rank whose tensor it is. Range: 0 to 2^31 - 1.
+/// - `group`: the group, of which this process or thread is a rank.
+///
+/// Since 0.1.
+TL_API tl_tensor *tl_broadcast(tl_context *ctx, tl_tensor *a, int64_t root, const tl_group *group);
+
+/// Gives each rank of a group its part of the tensors `a` of all ranks, in the order of the ranks.
+///
+/// Computes `c[i0, k + r * ne1 / ranks, i2, i3] = a[i0, k + rank * ne1 / ranks, i2, i3] of rank r`.
+///
+/// The formula is for `dim` 1, where `rank` is the rank that computes. All ranks of the group compute
+/// it, each in a graph of its own. The nodes of groups are computed in the order in which they were
+/// built. A rank that fails, or does not come by the deadline, is an error on the others.
+/// - Shapes: `a` has the same shape and type on all ranks. The number of ranks divides the elements of
+///   dimension `dim`. `c` has the shape of `a`.
+/// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
+/// - Result: The type of `a`.
+/// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+/// - `group`: the group, of which this process or thread is a rank.
+///
+/// Since 0.1.
+TL_API tl_tensor *tl_all_to_all(tl_context *ctx, tl_tensor *a, int64_t dim, const tl_group *group);
+
+/// Sends `a` to another rank of a group, which receives it with tl_receive().
+///
+/// Computes `c = a`.
+///
+/// The tensor is copied, so the sender does not wait. It is sent when the node is computed: make it, or
+/// a node that reads it, an output of the graph. All ranks of the group compute it, each in a graph of
+/// its own. The nodes of groups are computed in the order in which they were built. A rank that fails,
+/// or does not come by the deadline, is an error on the others.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
+/// - Result: The type of `a`.
+/// - `to`: the rank that receives it. Range: 0 to 2^31 - 1.
+/// - `group`: the group, of which this process or thread is a rank.
+///
+/// Since 0.1.
+TL_API tl_tensor *tl_send(tl_context *ctx, tl_tensor *a, int64_t to, const tl_group *group);
+
+/// Receives the tensor that another rank of a group sends with tl_send().
+///
+/// Computes `c = what the rank `from` sends`.
+///
+/// Only the shape and the type of `a` are used. All ranks of the group compute it, each in a graph of
+/// its own. The nodes of groups are computed in the order in which they were built. A rank that fails,
+/// or does not come by the deadline, is an error on the others.
+/// - Shapes: `c` has the shape of `a`, which is that of what is sent.
+/// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
+/// - Result: The type of `a`.
+/// - `from`: the rank that sends it. Range: 0 to 2^31 - 1.
+/// - `group`: the group, of which this process or thread is a rank.
+///
+/// Since 0.1.
+TL_API tl_tensor *tl_receive(tl_context *ctx, tl_tensor *a, int64_t from, const tl_group *group);
+
+/// Marks `a`, which is the same on all ranks of a group, as an operand of what the ranks compute
+/// differently.
+///
+/// Computes `c = a`.
+///
+/// Nothing is computed. With tensor parallelism, the input of a layer whose matrices are divided among
+/// the ranks is such an operand.
+/// - Shapes: `c` has the shape and the strides of `a`.
+/// - Types: Any type.
+/// - Result: A view of `a`. Nothing is computed.
+/// - `group`: the group, of which this process or thread is a rank.
+///
+/// Since 0.1.
+TL_API tl_tensor *tl_copy_to_group(tl_context *ctx, tl_tensor *a, const tl_group *group);
 
 /* ====================================================================================================
  * Custom operations

@@ -1082,3 +1082,90 @@ tl_tensor *tl_gated_linear_attn(tl_context *ctx, tl_tensor *k, tl_tensor *v, tl_
         return node<5>(context, Op::gated_linear_attn, {k, v, q, g, state}, attrs);
     });
 }
+
+tl_tensor *tl_all_sum(tl_context *ctx, tl_tensor *a, const tl_group *group) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("group", capi::group_number(group, "all_sum")),
+        };
+        return node<1>(context, Op::all_sum, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_all_max(tl_context *ctx, tl_tensor *a, const tl_group *group) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("group", capi::group_number(group, "all_max")),
+        };
+        return node<1>(context, Op::all_max, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_all_gather(tl_context *ctx, tl_tensor *a, int64_t dim, const tl_group *group) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("dim", dim),
+            Attr::of_int("group", capi::group_number(group, "all_gather")),
+        };
+        return node<1>(context, Op::all_gather, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_sum_scatter(tl_context *ctx, tl_tensor *a, int64_t dim, const tl_group *group) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("dim", dim),
+            Attr::of_int("group", capi::group_number(group, "sum_scatter")),
+        };
+        return node<1>(context, Op::sum_scatter, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_broadcast(tl_context *ctx, tl_tensor *a, int64_t root, const tl_group *group) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("root", root),
+            Attr::of_int("group", capi::group_number(group, "broadcast")),
+        };
+        return node<1>(context, Op::broadcast, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_all_to_all(tl_context *ctx, tl_tensor *a, int64_t dim, const tl_group *group) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("dim", dim),
+            Attr::of_int("group", capi::group_number(group, "all_to_all")),
+        };
+        return node<1>(context, Op::all_to_all, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_send(tl_context *ctx, tl_tensor *a, int64_t to, const tl_group *group) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("to", to),
+            Attr::of_int("group", capi::group_number(group, "send")),
+        };
+        return node<1>(context, Op::send, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_receive(tl_context *ctx, tl_tensor *a, int64_t from, const tl_group *group) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("from", from),
+            Attr::of_int("group", capi::group_number(group, "receive")),
+        };
+        return node<1>(context, Op::receive, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_copy_to_group(tl_context *ctx, tl_tensor *a, const tl_group *group) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("group", capi::group_number(group, "copy_to_group")),
+        };
+        return node<1>(context, Op::copy_to_group, {a}, attrs);
+    });
+}

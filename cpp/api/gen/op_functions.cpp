@@ -883,6 +883,75 @@ Tensor ContextOps::gated_linear_attn(const Tensor &k, const Tensor &v, const Ten
     return Nodes::make(*this, core::Op::gated_linear_attn, {&k, &v, &q, &g, &state}, attrs);
 }
 
+Tensor ContextOps::all_sum(const Tensor &a, const Group &group) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("group", Nodes::number_of(group)),
+    };
+    return Nodes::make(*this, core::Op::all_sum, {&a}, attrs);
+}
+
+Tensor ContextOps::all_max(const Tensor &a, const Group &group) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("group", Nodes::number_of(group)),
+    };
+    return Nodes::make(*this, core::Op::all_max, {&a}, attrs);
+}
+
+Tensor ContextOps::all_gather(const Tensor &a, std::int64_t dim, const Group &group) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("dim", dim),
+        core::Attr::of_int("group", Nodes::number_of(group)),
+    };
+    return Nodes::make(*this, core::Op::all_gather, {&a}, attrs);
+}
+
+Tensor ContextOps::sum_scatter(const Tensor &a, std::int64_t dim, const Group &group) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("dim", dim),
+        core::Attr::of_int("group", Nodes::number_of(group)),
+    };
+    return Nodes::make(*this, core::Op::sum_scatter, {&a}, attrs);
+}
+
+Tensor ContextOps::broadcast(const Tensor &a, std::int64_t root, const Group &group) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("root", root),
+        core::Attr::of_int("group", Nodes::number_of(group)),
+    };
+    return Nodes::make(*this, core::Op::broadcast, {&a}, attrs);
+}
+
+Tensor ContextOps::all_to_all(const Tensor &a, std::int64_t dim, const Group &group) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("dim", dim),
+        core::Attr::of_int("group", Nodes::number_of(group)),
+    };
+    return Nodes::make(*this, core::Op::all_to_all, {&a}, attrs);
+}
+
+Tensor ContextOps::send(const Tensor &a, std::int64_t to, const Group &group) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("to", to),
+        core::Attr::of_int("group", Nodes::number_of(group)),
+    };
+    return Nodes::make(*this, core::Op::send, {&a}, attrs);
+}
+
+Tensor ContextOps::receive(const Tensor &a, std::int64_t from, const Group &group) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("from", from),
+        core::Attr::of_int("group", Nodes::number_of(group)),
+    };
+    return Nodes::make(*this, core::Op::receive, {&a}, attrs);
+}
+
+Tensor ContextOps::copy_to_group(const Tensor &a, const Group &group) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("group", Nodes::number_of(group)),
+    };
+    return Nodes::make(*this, core::Op::copy_to_group, {&a}, attrs);
+}
+
 Tensor add(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).add(a, b); }
 
 Tensor sub(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).sub(a, b); }
@@ -1296,6 +1365,24 @@ Tensor gated_linear_attn(const Tensor &k, const Tensor &v, const Tensor &q, cons
     return Nodes::youngest_of({&k, &v, &q, &g, &state}).gated_linear_attn(k, v, q, g, state, scale);
 }
 
+Tensor all_sum(const Tensor &a, const Group &group) { return Nodes::youngest_of({&a}).all_sum(a, group); }
+
+Tensor all_max(const Tensor &a, const Group &group) { return Nodes::youngest_of({&a}).all_max(a, group); }
+
+Tensor all_gather(const Tensor &a, std::int64_t dim, const Group &group) { return Nodes::youngest_of({&a}).all_gather(a, dim, group); }
+
+Tensor sum_scatter(const Tensor &a, std::int64_t dim, const Group &group) { return Nodes::youngest_of({&a}).sum_scatter(a, dim, group); }
+
+Tensor broadcast(const Tensor &a, std::int64_t root, const Group &group) { return Nodes::youngest_of({&a}).broadcast(a, root, group); }
+
+Tensor all_to_all(const Tensor &a, std::int64_t dim, const Group &group) { return Nodes::youngest_of({&a}).all_to_all(a, dim, group); }
+
+Tensor send(const Tensor &a, std::int64_t to, const Group &group) { return Nodes::youngest_of({&a}).send(a, to, group); }
+
+Tensor receive(const Tensor &a, std::int64_t from, const Group &group) { return Nodes::youngest_of({&a}).receive(a, from, group); }
+
+Tensor copy_to_group(const Tensor &a, const Group &group) { return Nodes::youngest_of({&a}).copy_to_group(a, group); }
+
 Tensor TensorOps::scale(double scale, const ScaleOptions &options) const {
     return tensorlib::scale(static_cast<const Tensor &>(*this), scale, options);
 }
@@ -1507,5 +1594,33 @@ Tensor TensorOps::win_unpart(std::int64_t w0, std::int64_t h0, std::int64_t w) c
 Tensor TensorOps::get_rel_pos(std::int64_t qh, std::int64_t kh) const {
     return tensorlib::get_rel_pos(static_cast<const Tensor &>(*this), qh, kh);
 }
+
+Tensor TensorOps::all_sum(const Group &group) const { return tensorlib::all_sum(static_cast<const Tensor &>(*this), group); }
+
+Tensor TensorOps::all_max(const Group &group) const { return tensorlib::all_max(static_cast<const Tensor &>(*this), group); }
+
+Tensor TensorOps::all_gather(std::int64_t dim, const Group &group) const {
+    return tensorlib::all_gather(static_cast<const Tensor &>(*this), dim, group);
+}
+
+Tensor TensorOps::sum_scatter(std::int64_t dim, const Group &group) const {
+    return tensorlib::sum_scatter(static_cast<const Tensor &>(*this), dim, group);
+}
+
+Tensor TensorOps::broadcast(std::int64_t root, const Group &group) const {
+    return tensorlib::broadcast(static_cast<const Tensor &>(*this), root, group);
+}
+
+Tensor TensorOps::all_to_all(std::int64_t dim, const Group &group) const {
+    return tensorlib::all_to_all(static_cast<const Tensor &>(*this), dim, group);
+}
+
+Tensor TensorOps::send(std::int64_t to, const Group &group) const { return tensorlib::send(static_cast<const Tensor &>(*this), to, group); }
+
+Tensor TensorOps::receive(std::int64_t from, const Group &group) const {
+    return tensorlib::receive(static_cast<const Tensor &>(*this), from, group);
+}
+
+Tensor TensorOps::copy_to_group(const Group &group) const { return tensorlib::copy_to_group(static_cast<const Tensor &>(*this), group); }
 
 }  // namespace tensorlib

@@ -24,6 +24,7 @@ enum class Status : std::int32_t {
     format = 11,
     device = 12,
     internal = 13,
+    group = 14,
 };
 
 // Thrown by every function that can fail. what() names the operation, the shapes and what would be valid.

@@ -1999,6 +1999,122 @@ inline constexpr OpFacts gated_linear_attn{
     .result = ResultType::f32,
 };
 
+// ---- collectives
+
+inline constexpr Operand all_sum_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef all_sum_attrs[] = {
+    {.name = "group", .kind = AttrKind::ints, .required = true, .least = 1, .most = 9007199254740992},
+};
+inline constexpr OpFacts all_sum{
+    .op = Op::all_sum,
+    .name = "all_sum",
+    .operands = all_sum_operands,
+    .attrs = all_sum_attrs,
+    .result = ResultType::of_first,
+};
+
+inline constexpr Operand all_max_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef all_max_attrs[] = {
+    {.name = "group", .kind = AttrKind::ints, .required = true, .least = 1, .most = 9007199254740992},
+};
+inline constexpr OpFacts all_max{
+    .op = Op::all_max,
+    .name = "all_max",
+    .operands = all_max_operands,
+    .attrs = all_max_attrs,
+    .result = ResultType::of_first,
+};
+
+inline constexpr Operand all_gather_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef all_gather_attrs[] = {
+    {.name = "dim", .kind = AttrKind::ints, .required = true, .least = 0, .most = 3},
+    {.name = "group", .kind = AttrKind::ints, .required = true, .least = 1, .most = 9007199254740992},
+};
+inline constexpr OpFacts all_gather{
+    .op = Op::all_gather,
+    .name = "all_gather",
+    .operands = all_gather_operands,
+    .attrs = all_gather_attrs,
+    .result = ResultType::of_first,
+};
+
+inline constexpr Operand sum_scatter_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef sum_scatter_attrs[] = {
+    {.name = "dim", .kind = AttrKind::ints, .required = true, .least = 0, .most = 3},
+    {.name = "group", .kind = AttrKind::ints, .required = true, .least = 1, .most = 9007199254740992},
+};
+inline constexpr OpFacts sum_scatter{
+    .op = Op::sum_scatter,
+    .name = "sum_scatter",
+    .operands = sum_scatter_operands,
+    .attrs = sum_scatter_attrs,
+    .result = ResultType::of_first,
+};
+
+inline constexpr Operand broadcast_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef broadcast_attrs[] = {
+    {.name = "root", .kind = AttrKind::ints, .required = true, .least = 0, .most = 2147483647},
+    {.name = "group", .kind = AttrKind::ints, .required = true, .least = 1, .most = 9007199254740992},
+};
+inline constexpr OpFacts broadcast{
+    .op = Op::broadcast,
+    .name = "broadcast",
+    .operands = broadcast_operands,
+    .attrs = broadcast_attrs,
+    .result = ResultType::of_first,
+};
+
+inline constexpr Operand all_to_all_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef all_to_all_attrs[] = {
+    {.name = "dim", .kind = AttrKind::ints, .required = true, .least = 0, .most = 3},
+    {.name = "group", .kind = AttrKind::ints, .required = true, .least = 1, .most = 9007199254740992},
+};
+inline constexpr OpFacts all_to_all{
+    .op = Op::all_to_all,
+    .name = "all_to_all",
+    .operands = all_to_all_operands,
+    .attrs = all_to_all_attrs,
+    .result = ResultType::of_first,
+};
+
+inline constexpr Operand send_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef send_attrs[] = {
+    {.name = "to", .kind = AttrKind::ints, .required = true, .least = 0, .most = 2147483647},
+    {.name = "group", .kind = AttrKind::ints, .required = true, .least = 1, .most = 9007199254740992},
+};
+inline constexpr OpFacts send{
+    .op = Op::send,
+    .name = "send",
+    .operands = send_operands,
+    .attrs = send_attrs,
+    .result = ResultType::of_first,
+};
+
+inline constexpr Operand receive_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef receive_attrs[] = {
+    {.name = "from", .kind = AttrKind::ints, .required = true, .least = 0, .most = 2147483647},
+    {.name = "group", .kind = AttrKind::ints, .required = true, .least = 1, .most = 9007199254740992},
+};
+inline constexpr OpFacts receive{
+    .op = Op::receive,
+    .name = "receive",
+    .operands = receive_operands,
+    .attrs = receive_attrs,
+    .result = ResultType::of_first,
+};
+
+inline constexpr Operand copy_to_group_operands[] = {{.name = "a", .role = Role::viewed}};
+inline constexpr AttrDef copy_to_group_attrs[] = {
+    {.name = "group", .kind = AttrKind::ints, .required = true, .least = 1, .most = 9007199254740992},
+};
+inline constexpr OpFacts copy_to_group{
+    .op = Op::copy_to_group,
+    .name = "copy_to_group",
+    .operands = copy_to_group_operands,
+    .attrs = copy_to_group_attrs,
+    .result = ResultType::of_first,
+};
+
 }  // namespace facts
 
 // Attributes, in structs that nodes keep: attrs_of() reads a node's.
@@ -3021,6 +3137,84 @@ struct GatedLinearAttnAttrs {
     double scale;
 
     explicit GatedLinearAttnAttrs(const Attrs &given) : scale(given.number("scale", 0.0)) {}
+};
+
+struct AllSumAttrs {
+    static constexpr Op operation = Op::all_sum;
+
+    std::int64_t group;
+
+    explicit AllSumAttrs(const Attrs &given) : group(given.integer("group", 0)) {}
+};
+
+struct AllMaxAttrs {
+    static constexpr Op operation = Op::all_max;
+
+    std::int64_t group;
+
+    explicit AllMaxAttrs(const Attrs &given) : group(given.integer("group", 0)) {}
+};
+
+struct AllGatherAttrs {
+    static constexpr Op operation = Op::all_gather;
+
+    std::int64_t dim;
+    std::int64_t group;
+
+    explicit AllGatherAttrs(const Attrs &given) : dim(given.integer("dim", 0)), group(given.integer("group", 0)) {}
+};
+
+struct SumScatterAttrs {
+    static constexpr Op operation = Op::sum_scatter;
+
+    std::int64_t dim;
+    std::int64_t group;
+
+    explicit SumScatterAttrs(const Attrs &given) : dim(given.integer("dim", 0)), group(given.integer("group", 0)) {}
+};
+
+struct BroadcastAttrs {
+    static constexpr Op operation = Op::broadcast;
+
+    std::int64_t root;
+    std::int64_t group;
+
+    explicit BroadcastAttrs(const Attrs &given) : root(given.integer("root", 0)), group(given.integer("group", 0)) {}
+};
+
+struct AllToAllAttrs {
+    static constexpr Op operation = Op::all_to_all;
+
+    std::int64_t dim;
+    std::int64_t group;
+
+    explicit AllToAllAttrs(const Attrs &given) : dim(given.integer("dim", 0)), group(given.integer("group", 0)) {}
+};
+
+struct SendAttrs {
+    static constexpr Op operation = Op::send;
+
+    std::int64_t to;
+    std::int64_t group;
+
+    explicit SendAttrs(const Attrs &given) : to(given.integer("to", 0)), group(given.integer("group", 0)) {}
+};
+
+struct ReceiveAttrs {
+    static constexpr Op operation = Op::receive;
+
+    std::int64_t from;
+    std::int64_t group;
+
+    explicit ReceiveAttrs(const Attrs &given) : from(given.integer("from", 0)), group(given.integer("group", 0)) {}
+};
+
+struct CopyToGroupAttrs {
+    static constexpr Op operation = Op::copy_to_group;
+
+    std::int64_t group;
+
+    explicit CopyToGroupAttrs(const Attrs &given) : group(given.integer("group", 0)) {}
 };
 
 }  // namespace tensorlib::core::ops

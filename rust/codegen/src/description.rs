@@ -24,7 +24,7 @@ const MAX_INTEGERS: u64 = 4;
 /// The number of the last dimension.
 const LAST_DIMENSION: f64 = 3.0;
 
-const CLASSES: [&str; 7] = ["elementwise", "row", "reduction", "view", "product", "other", COMPOSED];
+const CLASSES: [&str; 8] = ["elementwise", "row", "reduction", "view", "product", "collective", "other", COMPOSED];
 /// An operation that makes nodes of others and is in no graph itself.
 const COMPOSED: &str = "composed";
 /// read: the elements are read. written: the result is a view of it, and computing writes into it. viewed: the result
@@ -57,9 +57,11 @@ pub enum Kind {
     Shape,
     /// Dimensions of a tensor, in any order; none stands for all.
     Dims,
+    /// A group of ranks, which is always required.
+    Group,
 }
 
-const KINDS: [(&str, Kind); 9] = [
+const KINDS: [(&str, Kind); 10] = [
     ("bool", Kind::Bool),
     ("integer", Kind::Integer),
     ("integers", Kind::Integers),
@@ -69,6 +71,7 @@ const KINDS: [(&str, Kind); 9] = [
     ("text", Kind::Text),
     ("shape", Kind::Shape),
     ("dims", Kind::Dims),
+    ("group", Kind::Group),
 ];
 
 impl Kind {
@@ -276,7 +279,8 @@ impl Attribute {
         let bound = |value: f64| {
             Some(self.shown(value)).filter(|_| value.is_finite() && !(whole && value.abs() >= EXACT - 1.0))
         };
-        let (least, most) = self.range?;
+        // The number by which a node names a group is nobody's business.
+        let (least, most) = self.range.filter(|_| self.kind != Kind::Group)?;
         let all = matches!(self.kind, Kind::Integers | Kind::Shape | Kind::Dims);
         match (bound(least), bound(most)) {
             (Some(least), Some(most)) if all => Some(format!("Each {least} to {most}")),
@@ -295,7 +299,7 @@ impl Attribute {
             Kind::Integer | Kind::Number => Some(self.shown(self.default)),
             Kind::Choice => Some(self.values[0].clone()),
             Kind::Dims => Some("all".into()),
-            Kind::Integers | Kind::Shape | Kind::Type | Kind::Text => None,
+            Kind::Integers | Kind::Shape | Kind::Type | Kind::Text | Kind::Group => None,
         }
     }
 
@@ -592,6 +596,7 @@ fn attribute(fields: &Fields, enumerations: &mut Enumerations) -> Result<Attribu
         range: match kind {
             Kind::Dims => Some((0.0, LAST_DIMENSION)),
             Kind::Shape => Some((0.0, f64::INFINITY)),
+            Kind::Group => Some((1.0, EXACT)),
             _ => range.then(|| fields.bounds("range", kind == Kind::Number)).transpose()?,
         },
         default: default.then(|| fields.value("default", kind == Kind::Number)).transpose()?.unwrap_or(0.0),
@@ -627,8 +632,8 @@ fn check_default(attribute: &Attribute, given: bool, place: &str) -> Result<(), 
             false => Ok(()),
         };
     }
-    if matches!(kind, Kind::Type | Kind::Text) {
-        return Err(format!("{place}: {name} is text, and 0 is none: required = true is valid"));
+    if matches!(kind, Kind::Type | Kind::Text | Kind::Group) {
+        return Err(format!("{place}: {name} has no 0: required = true is valid"));
     }
     if !inside(*default) {
         return Err(format!("{place}: {name} is {} where it is left out, which its range has not", shown(*default)));

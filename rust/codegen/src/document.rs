@@ -102,6 +102,7 @@ fn row(attribute: &Attribute) -> String {
         Kind::Integers => format!("{fewest} to {most} integers"),
         Kind::Shape => format!("{fewest} to {most} integers"),
         Kind::Dims => "dimensions".into(),
+        Kind::Group => "group".into(),
     };
     if let Some(valid) = attribute.valid() {
         let _ = write!(takes, ", {}", valid.trim_start_matches("Range: ").to_ascii_lowercase());

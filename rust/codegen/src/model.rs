@@ -118,6 +118,7 @@ pub struct Uses {
     pub dims: bool,
     pub r#type: bool,
     pub required_type: bool,
+    pub groups: bool,
 }
 
 impl Uses {
@@ -133,6 +134,7 @@ impl Uses {
             dims: any(&|a| a.kind == "dims"),
             r#type: any(&|a| a.kind == "type"),
             required_type: any(&|a| a.kind == "type" && a.required),
+            groups: any(&|a| a.kind == "group"),
         }
     }
 }

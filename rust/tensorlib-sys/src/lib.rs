@@ -29,6 +29,8 @@ mod tensor;
 pub use tensor::*;
 mod dlpack;
 pub use dlpack::*;
+mod group;
+pub use group::*;
 mod ops;
 pub use ops::*;
 mod gen {

@@ -40,6 +40,8 @@ pub const TL_STATUS_FORMAT: tl_status = tl_status(11);
 pub const TL_STATUS_DEVICE: tl_status = tl_status(12);
 /// A defect of this library: please report it with the message.
 pub const TL_STATUS_INTERNAL: tl_status = tl_status(13);
+/// The ranks of a group disagree, or one of them failed, left or missed the deadline.
+pub const TL_STATUS_GROUP: tl_status = tl_status(14);
 
 /// Receives the code and message of a failing call. Owned by the caller; pass NULL to ignore them. Set
 /// `struct_size` to `sizeof(tl_error)` first: an error whose struct_size is below 272 (this struct's first

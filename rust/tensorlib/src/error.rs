@@ -46,6 +46,8 @@ pub enum Error {
     Device(Failure),
     /// The library has a defect.
     Internal(Failure),
+    /// The ranks of a group disagree, or one of them failed, left or missed the deadline.
+    Group(Failure),
     /// An error of code outside this crate, such as a layer of your own ([`Error::msg`]).
     Custom(Failure),
     /// A status that this version of the crate does not know.
@@ -76,6 +78,7 @@ impl Error {
             11 => Error::Format(failure),
             12 => Error::Device(failure),
             13 => Error::Internal(failure),
+            14 => Error::Group(failure),
             _ => Error::Other { code, failure },
         }
     }
@@ -117,6 +120,7 @@ impl Error {
             Error::Format(_) => 11,
             Error::Device(_) => 12,
             Error::Internal(_) => 13,
+            Error::Group(_) => 14,
             Error::Other { code, .. } => *code,
         })
     }
@@ -137,6 +141,7 @@ impl Error {
             | Error::Format(f)
             | Error::Device(f)
             | Error::Internal(f)
+            | Error::Group(f)
             | Error::Custom(f)
             | Error::Other { failure: f, .. } => f,
         }

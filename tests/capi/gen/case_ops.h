@@ -997,5 +997,50 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         *made = tl_gated_linear_attn(ctx, s[0], s[1], s[2], s[3], s[4], case_number(run, words, n, "scale"));
         return true;
     }
+    if (strcmp(op, "all_sum") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_all_sum(ctx, s[0], case_group());
+        return true;
+    }
+    if (strcmp(op, "all_max") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_all_max(ctx, s[0], case_group());
+        return true;
+    }
+    if (strcmp(op, "all_gather") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_all_gather(ctx, s[0], case_int(run, words, n, "dim"), case_group());
+        return true;
+    }
+    if (strcmp(op, "sum_scatter") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_sum_scatter(ctx, s[0], case_int(run, words, n, "dim"), case_group());
+        return true;
+    }
+    if (strcmp(op, "broadcast") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_broadcast(ctx, s[0], case_int(run, words, n, "root"), case_group());
+        return true;
+    }
+    if (strcmp(op, "all_to_all") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_all_to_all(ctx, s[0], case_int(run, words, n, "dim"), case_group());
+        return true;
+    }
+    if (strcmp(op, "send") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_send(ctx, s[0], case_int(run, words, n, "to"), case_group());
+        return true;
+    }
+    if (strcmp(op, "receive") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_receive(ctx, s[0], case_int(run, words, n, "from"), case_group());
+        return true;
+    }
+    if (strcmp(op, "copy_to_group") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_copy_to_group(ctx, s[0], case_group());
+        return true;
+    }
     return false;
 }

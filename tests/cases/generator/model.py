@@ -103,6 +103,10 @@ class Case:
     def moved(self, op, *operands, **attrs):
         return movements.BY_NAME[op](self._op(op, *operands, **attrs), *operands, **attrs)
 
+    def received(self, like, sent, **attrs):
+        """What the only rank of a group receives of itself."""
+        return movements.of_one_rank(self._op("receive", like, **attrs), sent)
+
     def shaped(self, op, *operands, **attrs):
         return shaping.BY_NAME[op](self._op(op, *operands, **attrs), *operands, **attrs)
 

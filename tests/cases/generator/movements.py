@@ -186,4 +186,12 @@ def add_rel_pos(ident, a, pw, ph):
 
 
 BY_NAME = {f.__name__.rstrip("_"): f for f in (repeat, concat, pad, pad_reflect_1d, roll, diag, tri, diag_mask_inf, diag_mask_zero, acc, set_, win_part, win_unpart)}
+
+
+def of_one_rank(ident, a, **_):
+    """What a group of one rank gives that rank: its own tensor."""
+    return Tensor(ident, a.dtype, a.ne, [a], a.get)
+
+
+BY_NAME.update({op: of_one_rank for op in ("all_sum", "all_max", "all_gather", "sum_scatter", "broadcast", "all_to_all", "send", "copy_to_group")})
 BY_NAME.update(gather=gather, scatter_add=scatter_add, add_id=add_id, arange=arange, get_rel_pos=get_rel_pos, add_rel_pos=add_rel_pos)

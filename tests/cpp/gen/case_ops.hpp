@@ -435,5 +435,14 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     if (op == "rwkv_wkv6") return tl::rwkv_wkv6(s.at(0), s.at(1), s.at(2), s.at(3), s.at(4), s.at(5));
     if (op == "rwkv_wkv7") return tl::rwkv_wkv7(s.at(0), s.at(1), s.at(2), s.at(3), s.at(4), s.at(5), s.at(6));
     if (op == "gated_linear_attn") return tl::gated_linear_attn(s.at(0), s.at(1), s.at(2), s.at(3), s.at(4), attrs.number("scale"));
+    if (op == "all_sum") return s.at(0).all_sum(attrs.group());
+    if (op == "all_max") return s.at(0).all_max(attrs.group());
+    if (op == "all_gather") return s.at(0).all_gather(attrs.integer("dim"), attrs.group());
+    if (op == "sum_scatter") return s.at(0).sum_scatter(attrs.integer("dim"), attrs.group());
+    if (op == "broadcast") return s.at(0).broadcast(attrs.integer("root"), attrs.group());
+    if (op == "all_to_all") return s.at(0).all_to_all(attrs.integer("dim"), attrs.group());
+    if (op == "send") return s.at(0).send(attrs.integer("to"), attrs.group());
+    if (op == "receive") return s.at(0).receive(attrs.integer("from"), attrs.group());
+    if (op == "copy_to_group") return s.at(0).copy_to_group(attrs.group());
     return std::nullopt;
 }

@@ -2,6 +2,7 @@
 
 const c = @import("../c.zig");
 const tl_context = c.tl_context;
+const tl_group = c.tl_group;
 const tl_tensor = c.tl_tensor;
 const tl_type = c.tl_type;
 
@@ -752,3 +753,12 @@ pub extern fn tl_gated_linear_attn(
     state: ?*tl_tensor,
     factor: f64,
 ) ?*tl_tensor;
+pub extern fn tl_all_sum(ctx: ?*tl_context, a: ?*tl_tensor, group: ?*const tl_group) ?*tl_tensor;
+pub extern fn tl_all_max(ctx: ?*tl_context, a: ?*tl_tensor, group: ?*const tl_group) ?*tl_tensor;
+pub extern fn tl_all_gather(ctx: ?*tl_context, a: ?*tl_tensor, dim: i64, group: ?*const tl_group) ?*tl_tensor;
+pub extern fn tl_sum_scatter(ctx: ?*tl_context, a: ?*tl_tensor, dim: i64, group: ?*const tl_group) ?*tl_tensor;
+pub extern fn tl_broadcast(ctx: ?*tl_context, a: ?*tl_tensor, root: i64, group: ?*const tl_group) ?*tl_tensor;
+pub extern fn tl_all_to_all(ctx: ?*tl_context, a: ?*tl_tensor, dim: i64, group: ?*const tl_group) ?*tl_tensor;
+pub extern fn tl_send(ctx: ?*tl_context, a: ?*tl_tensor, to: i64, group: ?*const tl_group) ?*tl_tensor;
+pub extern fn tl_receive(ctx: ?*tl_context, a: ?*tl_tensor, from: i64, group: ?*const tl_group) ?*tl_tensor;
+pub extern fn tl_copy_to_group(ctx: ?*tl_context, a: ?*tl_tensor, group: ?*const tl_group) ?*tl_tensor;

@@ -3,6 +3,7 @@
 const c = @import("c_ops.zig");
 const status = @import("../status.zig");
 const Context = @import("../context.zig").Context;
+const Group = @import("../group.zig").Group;
 const dimCount = @import("../context.zig").dimCount;
 const Tensor = @import("../tensor.zig").Tensor;
 const Error = status.Error;
@@ -3107,4 +3108,151 @@ pub fn gatedLinearAttn(
     factor: f64,
 ) Error!Tensor {
     return self.construct(c.tl_gated_linear_attn, .{ k.handle, v.handle, q.handle, g.handle, state.handle, factor });
+}
+
+/// Adds the tensors `a` of all ranks of a group, element by element.
+///
+/// Computes `c = the sum of `a` over all ranks`.
+///
+/// All ranks of the group compute it, each in a graph of its own. The nodes of groups are computed in the order in
+/// which they were built. A rank that fails, or does not come by the deadline, is an error on the others. Sums of
+/// f16, bf16, and of f32 and f64 of at most 64 KiB, are computed in the order of the ranks, so their bits do not
+/// depend on what connects the ranks. Larger sums of f32 and f64 have equal bits on all ranks.
+/// - Shapes: `a` has the same shape and type on all ranks. `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16, computed in f32 and rounded once; or i32, i64 or f64, computed in this type.
+///   Integers wrap around where they overflow.
+/// - Result: The type of `a`.
+/// - `group`: the group, of which this process or thread is a rank.
+pub fn allSum(self: Context, a: Tensor, group: Group) Error!Tensor {
+    return self.construct(c.tl_all_sum, .{ a.handle, group.handle });
+}
+
+/// Finds the largest elements of the tensors `a` of all ranks of a group.
+///
+/// Computes `c = the largest element of `a` over all ranks, in each position`.
+///
+/// All ranks of the group compute it, each in a graph of its own. The nodes of groups are computed in the order in
+/// which they were built. A rank that fails, or does not come by the deadline, is an error on the others. NaN if
+/// one of the elements is NaN. 0 counts as larger than -0.
+/// - Shapes: `a` has the same shape and type on all ranks. `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16, computed in f32 and rounded once; or i32, i64 or f64, computed in this type.
+///   Integers wrap around where they overflow.
+/// - Result: The type of `a`.
+/// - `group`: the group, of which this process or thread is a rank.
+pub fn allMax(self: Context, a: Tensor, group: Group) Error!Tensor {
+    return self.construct(c.tl_all_max, .{ a.handle, group.handle });
+}
+
+/// Concatenates the tensors `a` of all ranks of a group along a dimension, in the order of the ranks.
+///
+/// Computes `c[i0, k + rank * ne1, i2, i3] = a[i0, k, i2, i3] of that rank`.
+///
+/// The formula is for `dim` 1. All ranks of the group compute it, each in a graph of its own. The nodes of groups
+/// are computed in the order in which they were built. A rank that fails, or does not come by the deadline, is an
+/// error on the others.
+/// - Shapes: `a` has the same shape and type on all ranks. `c` has the shape of `a`, but as many times its
+///   elements in dimension `dim` as there are ranks.
+/// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
+/// - Result: The type of `a`.
+/// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+/// - `group`: the group, of which this process or thread is a rank.
+pub fn allGather(self: Context, a: Tensor, dim: i64, group: Group) Error!Tensor {
+    return self.construct(c.tl_all_gather, .{ a.handle, dim, group.handle });
+}
+
+/// Adds the tensors `a` of all ranks of a group, and gives each rank its part along a dimension.
+///
+/// Computes `c[i0, k, i2, i3] = the sum of a[i0, k + rank * ne1 / ranks, i2, i3] over all ranks`.
+///
+/// The formula is for `dim` 1, where `rank` is the rank that computes. All ranks of the group compute it, each in
+/// a graph of its own. The nodes of groups are computed in the order in which they were built. A rank that fails,
+/// or does not come by the deadline, is an error on the others. Sums are computed in the order of the ranks.
+/// - Shapes: `a` has the same shape and type on all ranks. The number of ranks divides the elements of dimension
+///   `dim`, and `c` has as many times fewer in it.
+/// - Types: f32, f16 or bf16, computed in f32 and rounded once; or i32, i64 or f64, computed in this type.
+///   Integers wrap around where they overflow.
+/// - Result: The type of `a`.
+/// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+/// - `group`: the group, of which this process or thread is a rank.
+pub fn sumScatter(self: Context, a: Tensor, dim: i64, group: Group) Error!Tensor {
+    return self.construct(c.tl_sum_scatter, .{ a.handle, dim, group.handle });
+}
+
+/// Gives all ranks of a group the tensor `a` of one of them.
+///
+/// Computes `c = `a` of the rank `root``.
+///
+/// All ranks of the group compute it, each in a graph of its own. The nodes of groups are computed in the order in
+/// which they were built. A rank that fails, or does not come by the deadline, is an error on the others.
+/// - Shapes: `a` has the same shape and type on all ranks. `c` has the shape of `a`.
+/// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
+/// - Result: The type of `a`.
+/// - `root`: the rank whose tensor it is. Range: 0 to 2^31 - 1.
+/// - `group`: the group, of which this process or thread is a rank.
+pub fn broadcast(self: Context, a: Tensor, root: i64, group: Group) Error!Tensor {
+    return self.construct(c.tl_broadcast, .{ a.handle, root, group.handle });
+}
+
+/// Gives each rank of a group its part of the tensors `a` of all ranks, in the order of the ranks.
+///
+/// Computes `c[i0, k + r * ne1 / ranks, i2, i3] = a[i0, k + rank * ne1 / ranks, i2, i3] of rank r`.
+///
+/// The formula is for `dim` 1, where `rank` is the rank that computes. All ranks of the group compute it, each in
+/// a graph of its own. The nodes of groups are computed in the order in which they were built. A rank that fails,
+/// or does not come by the deadline, is an error on the others.
+/// - Shapes: `a` has the same shape and type on all ranks. The number of ranks divides the elements of dimension
+///   `dim`. `c` has the shape of `a`.
+/// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
+/// - Result: The type of `a`.
+/// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+/// - `group`: the group, of which this process or thread is a rank.
+pub fn allToAll(self: Context, a: Tensor, dim: i64, group: Group) Error!Tensor {
+    return self.construct(c.tl_all_to_all, .{ a.handle, dim, group.handle });
+}
+
+/// Sends `a` to another rank of a group, which receives it with `receive`.
+///
+/// Computes `c = a`.
+///
+/// The tensor is copied, so the sender does not wait. It is sent when the node is computed: make it, or a node
+/// that reads it, an output of the graph. All ranks of the group compute it, each in a graph of its own. The nodes
+/// of groups are computed in the order in which they were built. A rank that fails, or does not come by the
+/// deadline, is an error on the others.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
+/// - Result: The type of `a`.
+/// - `to`: the rank that receives it. Range: 0 to 2^31 - 1.
+/// - `group`: the group, of which this process or thread is a rank.
+pub fn send(self: Context, a: Tensor, to: i64, group: Group) Error!Tensor {
+    return self.construct(c.tl_send, .{ a.handle, to, group.handle });
+}
+
+/// Receives the tensor that another rank of a group sends with `send`.
+///
+/// Computes `c = what the rank `from` sends`.
+///
+/// Only the shape and the type of `a` are used. All ranks of the group compute it, each in a graph of its own. The
+/// nodes of groups are computed in the order in which they were built. A rank that fails, or does not come by the
+/// deadline, is an error on the others.
+/// - Shapes: `c` has the shape of `a`, which is that of what is sent.
+/// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
+/// - Result: The type of `a`.
+/// - `from`: the rank that sends it. Range: 0 to 2^31 - 1.
+/// - `group`: the group, of which this process or thread is a rank.
+pub fn receive(self: Context, a: Tensor, from: i64, group: Group) Error!Tensor {
+    return self.construct(c.tl_receive, .{ a.handle, from, group.handle });
+}
+
+/// Marks `a`, which is the same on all ranks of a group, as an operand of what the ranks compute differently.
+///
+/// Computes `c = a`.
+///
+/// Nothing is computed. With tensor parallelism, the input of a layer whose matrices are divided among the ranks
+/// is such an operand.
+/// - Shapes: `c` has the shape and the strides of `a`.
+/// - Types: Any type.
+/// - Result: A view of `a`. Nothing is computed.
+/// - `group`: the group, of which this process or thread is a rank.
+pub fn copyToGroup(self: Context, a: Tensor, group: Group) Error!Tensor {
+    return self.construct(c.tl_copy_to_group, .{ a.handle, group.handle });
 }

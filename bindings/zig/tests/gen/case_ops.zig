@@ -3,6 +3,7 @@
 const std = @import("std");
 const tl = @import("tensorlib");
 const case_file = @import("../case_file.zig");
+const selfGroup = @import("../self_group.zig").get;
 
 const Name = enum {
     add,
@@ -162,6 +163,15 @@ const Name = enum {
     rwkv_wkv6,
     rwkv_wkv7,
     gated_linear_attn,
+    all_sum,
+    all_max,
+    all_gather,
+    sum_scatter,
+    broadcast,
+    all_to_all,
+    send,
+    receive,
+    copy_to_group,
 };
 
 /// null where it is none of these.
@@ -325,6 +335,15 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .rwkv_wkv6 => 6,
         .rwkv_wkv7 => 7,
         .gated_linear_attn => 5,
+        .all_sum => 1,
+        .all_max => 1,
+        .all_gather => 1,
+        .sum_scatter => 1,
+        .broadcast => 1,
+        .all_to_all => 1,
+        .send => 1,
+        .receive => 1,
+        .copy_to_group => 1,
     };
     if (src.len != n_src) return error.WrongNumberOfOperands;
     var dims: [4]u2 = undefined;
@@ -668,5 +687,14 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .rwkv_wkv6 => return try ctx.rwkvWkv6(src[0].?, src[1].?, src[2].?, src[3].?, src[4].?, src[5].?),
         .rwkv_wkv7 => return try ctx.rwkvWkv7(src[0].?, src[1].?, src[2].?, src[3].?, src[4].?, src[5].?, src[6].?),
         .gated_linear_attn => return try ctx.gatedLinearAttn(src[0].?, src[1].?, src[2].?, src[3].?, src[4].?, try op.number("scale")),
+        .all_sum => return try ctx.allSum(src[0].?, try selfGroup()),
+        .all_max => return try ctx.allMax(src[0].?, try selfGroup()),
+        .all_gather => return try ctx.allGather(src[0].?, try op.integer("dim"), try selfGroup()),
+        .sum_scatter => return try ctx.sumScatter(src[0].?, try op.integer("dim"), try selfGroup()),
+        .broadcast => return try ctx.broadcast(src[0].?, try op.integer("root"), try selfGroup()),
+        .all_to_all => return try ctx.allToAll(src[0].?, try op.integer("dim"), try selfGroup()),
+        .send => return try ctx.send(src[0].?, try op.integer("to"), try selfGroup()),
+        .receive => return try ctx.receive(src[0].?, try op.integer("from"), try selfGroup()),
+        .copy_to_group => return try ctx.copyToGroup(src[0].?, try selfGroup()),
     }
 }

@@ -10,6 +10,7 @@
 
 namespace tensorlib {
 
+class Group;
 class Tensor;
 enum class Type : std::int32_t;
 
@@ -768,6 +769,15 @@ public:
     Tensor rwkv_wkv7(const Tensor &r, const Tensor &w, const Tensor &k, const Tensor &v, const Tensor &a, const Tensor &b,
                      const Tensor &state) const;
     Tensor gated_linear_attn(const Tensor &k, const Tensor &v, const Tensor &q, const Tensor &g, const Tensor &state, double scale) const;
+    Tensor all_sum(const Tensor &a, const Group &group) const;
+    Tensor all_max(const Tensor &a, const Group &group) const;
+    Tensor all_gather(const Tensor &a, std::int64_t dim, const Group &group) const;
+    Tensor sum_scatter(const Tensor &a, std::int64_t dim, const Group &group) const;
+    Tensor broadcast(const Tensor &a, std::int64_t root, const Group &group) const;
+    Tensor all_to_all(const Tensor &a, std::int64_t dim, const Group &group) const;
+    Tensor send(const Tensor &a, std::int64_t to, const Group &group) const;
+    Tensor receive(const Tensor &a, std::int64_t from, const Group &group) const;
+    Tensor copy_to_group(const Tensor &a, const Group &group) const;
 };
 
 // Methods of Tensor: the free functions of one operand.
@@ -859,6 +869,15 @@ public:
     Tensor win_part(std::int64_t w) const;
     Tensor win_unpart(std::int64_t w0, std::int64_t h0, std::int64_t w) const;
     Tensor get_rel_pos(std::int64_t qh, std::int64_t kh) const;
+    Tensor all_sum(const Group &group) const;
+    Tensor all_max(const Group &group) const;
+    Tensor all_gather(std::int64_t dim, const Group &group) const;
+    Tensor sum_scatter(std::int64_t dim, const Group &group) const;
+    Tensor broadcast(std::int64_t root, const Group &group) const;
+    Tensor all_to_all(std::int64_t dim, const Group &group) const;
+    Tensor send(std::int64_t to, const Group &group) const;
+    Tensor receive(std::int64_t from, const Group &group) const;
+    Tensor copy_to_group(const Group &group) const;
 };
 
 // A node is made in the context of its operands. If these are in several contexts, it is made in the youngest: see Tensor.
@@ -2443,5 +2462,120 @@ Tensor rwkv_wkv7(const Tensor &r, const Tensor &w, const Tensor &k, const Tensor
 // - Result 1, by result(): the states, in the shape of state.
 // - scale: factor of the result.
 Tensor gated_linear_attn(const Tensor &k, const Tensor &v, const Tensor &q, const Tensor &g, const Tensor &state, double scale);
+// Adds the tensors a of all ranks of a group, element by element.
+//
+// Computes c = the sum of `a` over all ranks.
+//
+// All ranks of the group compute it, each in a graph of its own. The nodes of groups are computed in the order in which they were built. A
+// rank that fails, or does not come by the deadline, is an error on the others. Sums of F16, BF16, and of F32 and F64 of at most 64 KiB,
+// are computed in the order of the ranks, so their bits do not depend on what connects the ranks. Larger sums of F32 and F64 have equal
+// bits on all ranks.
+// - Shapes: a has the same shape and type on all ranks. c has the shape of a.
+// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this type. Integers wrap around where they
+//   overflow.
+// - Result: The type of a.
+// - group: the group, of which this process or thread is a rank.
+Tensor all_sum(const Tensor &a, const Group &group);
+// Finds the largest elements of the tensors a of all ranks of a group.
+//
+// Computes c = the largest element of `a` over all ranks, in each position.
+//
+// All ranks of the group compute it, each in a graph of its own. The nodes of groups are computed in the order in which they were built. A
+// rank that fails, or does not come by the deadline, is an error on the others. NaN if one of the elements is NaN. 0 counts as larger than
+// -0.
+// - Shapes: a has the same shape and type on all ranks. c has the shape of a.
+// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this type. Integers wrap around where they
+//   overflow.
+// - Result: The type of a.
+// - group: the group, of which this process or thread is a rank.
+Tensor all_max(const Tensor &a, const Group &group);
+// Concatenates the tensors a of all ranks of a group along a dimension, in the order of the ranks.
+//
+// Computes c[i0, k + rank * ne1, i2, i3] = a[i0, k, i2, i3] of that rank.
+//
+// The formula is for dim 1. All ranks of the group compute it, each in a graph of its own. The nodes of groups are computed in the order in
+// which they were built. A rank that fails, or does not come by the deadline, is an error on the others.
+// - Shapes: a has the same shape and type on all ranks. c has the shape of a, but as many times its elements in dimension dim as there are
+//   ranks.
+// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
+// - Result: The type of a.
+// - dim: the dimension; 0 is the contiguous one. Range: 0 to 3.
+// - group: the group, of which this process or thread is a rank.
+Tensor all_gather(const Tensor &a, std::int64_t dim, const Group &group);
+// Adds the tensors a of all ranks of a group, and gives each rank its part along a dimension.
+//
+// Computes c[i0, k, i2, i3] = the sum of a[i0, k + rank * ne1 / ranks, i2, i3] over all ranks.
+//
+// The formula is for dim 1, where rank is the rank that computes. All ranks of the group compute it, each in a graph of its own. The nodes
+// of groups are computed in the order in which they were built. A rank that fails, or does not come by the deadline, is an error on the
+// others. Sums are computed in the order of the ranks.
+// - Shapes: a has the same shape and type on all ranks. The number of ranks divides the elements of dimension dim, and c has as many times
+//   fewer in it.
+// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this type. Integers wrap around where they
+//   overflow.
+// - Result: The type of a.
+// - dim: the dimension; 0 is the contiguous one. Range: 0 to 3.
+// - group: the group, of which this process or thread is a rank.
+Tensor sum_scatter(const Tensor &a, std::int64_t dim, const Group &group);
+// Gives all ranks of a group the tensor a of one of them.
+//
+// Computes c = `a` of the rank `root`.
+//
+// All ranks of the group compute it, each in a graph of its own. The nodes of groups are computed in the order in which they were built. A
+// rank that fails, or does not come by the deadline, is an error on the others.
+// - Shapes: a has the same shape and type on all ranks. c has the shape of a.
+// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
+// - Result: The type of a.
+// - root: the rank whose tensor it is. Range: 0 to 2^31 - 1.
+// - group: the group, of which this process or thread is a rank.
+Tensor broadcast(const Tensor &a, std::int64_t root, const Group &group);
+// Gives each rank of a group its part of the tensors a of all ranks, in the order of the ranks.
+//
+// Computes c[i0, k + r * ne1 / ranks, i2, i3] = a[i0, k + rank * ne1 / ranks, i2, i3] of rank r.
+//
+// The formula is for dim 1, where rank is the rank that computes. All ranks of the group compute it, each in a graph of its own. The nodes
+// of groups are computed in the order in which they were built. A rank that fails, or does not come by the deadline, is an error on the
+// others.
+// - Shapes: a has the same shape and type on all ranks. The number of ranks divides the elements of dimension dim. c has the shape of a.
+// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
+// - Result: The type of a.
+// - dim: the dimension; 0 is the contiguous one. Range: 0 to 3.
+// - group: the group, of which this process or thread is a rank.
+Tensor all_to_all(const Tensor &a, std::int64_t dim, const Group &group);
+// Sends a to another rank of a group, which receives it with receive().
+//
+// Computes c = a.
+//
+// The tensor is copied, so the sender does not wait. It is sent when the node is computed: make it, or a node that reads it, an output of
+// the graph. All ranks of the group compute it, each in a graph of its own. The nodes of groups are computed in the order in which they
+// were built. A rank that fails, or does not come by the deadline, is an error on the others.
+// - Shapes: c has the shape of a.
+// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
+// - Result: The type of a.
+// - to: the rank that receives it. Range: 0 to 2^31 - 1.
+// - group: the group, of which this process or thread is a rank.
+Tensor send(const Tensor &a, std::int64_t to, const Group &group);
+// Receives the tensor that another rank of a group sends with send().
+//
+// Computes c = what the rank `from` sends.
+//
+// Only the shape and the type of a are used. All ranks of the group compute it, each in a graph of its own. The nodes of groups are
+// computed in the order in which they were built. A rank that fails, or does not come by the deadline, is an error on the others.
+// - Shapes: c has the shape of a, which is that of what is sent.
+// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
+// - Result: The type of a.
+// - from: the rank that sends it. Range: 0 to 2^31 - 1.
+// - group: the group, of which this process or thread is a rank.
+Tensor receive(const Tensor &a, std::int64_t from, const Group &group);
+// Marks a, which is the same on all ranks of a group, as an operand of what the ranks compute differently.
+//
+// Computes c = a.
+//
+// Nothing is computed. With tensor parallelism, the input of a layer whose matrices are divided among the ranks is such an operand.
+// - Shapes: c has the shape and the strides of a.
+// - Types: Any type.
+// - Result: A view of a. Nothing is computed.
+// - group: the group, of which this process or thread is a rank.
+Tensor copy_to_group(const Tensor &a, const Group &group);
 
 }  // namespace tensorlib

@@ -11,7 +11,7 @@
 //!
 //! `tl_tensor *c = tl_scale(ctx, tl_glu(ctx, a, tl_none(), TL_GLU_OP_SWIGLU, NULL), 2, &params);`
 
-use crate::{tl_context, tl_tensor};
+use crate::{tl_context, tl_group, tl_tensor};
 
 /// Optional attributes of tl_scale(). Since 0.1.
 #[repr(C)]
@@ -3378,4 +3378,155 @@ extern "C" {
         state: *mut tl_tensor,
         scale: f64,
     ) -> *mut tl_tensor;
+
+    /// Adds the tensors `a` of all ranks of a group, element by element.
+    ///
+    /// Computes `c = the sum of `a` over all ranks`.
+    ///
+    /// All ranks of the group compute it, each in a graph of its own. The nodes of groups are computed in
+    /// the order in which they were built. A rank that fails, or does not come by the deadline, is an error
+    /// on the others. Sums of F16, BF16, and of F32 and F64 of at most 64 KiB, are computed in the order of
+    /// the ranks, so their bits do not depend on what connects the ranks. Larger sums of F32 and F64 have
+    /// equal bits on all ranks.
+    /// - Shapes: `a` has the same shape and type on all ranks. `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this
+    ///   type. Integers wrap around where they overflow.
+    /// - Result: The type of `a`.
+    /// - `group`: the group, of which this process or thread is a rank.
+    ///
+    /// Since 0.1.
+    pub fn tl_all_sum(ctx: *mut tl_context, a: *mut tl_tensor, group: *const tl_group) -> *mut tl_tensor;
+
+    /// Finds the largest elements of the tensors `a` of all ranks of a group.
+    ///
+    /// Computes `c = the largest element of `a` over all ranks, in each position`.
+    ///
+    /// All ranks of the group compute it, each in a graph of its own. The nodes of groups are computed in
+    /// the order in which they were built. A rank that fails, or does not come by the deadline, is an error
+    /// on the others. NaN if one of the elements is NaN. 0 counts as larger than -0.
+    /// - Shapes: `a` has the same shape and type on all ranks. `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this
+    ///   type. Integers wrap around where they overflow.
+    /// - Result: The type of `a`.
+    /// - `group`: the group, of which this process or thread is a rank.
+    ///
+    /// Since 0.1.
+    pub fn tl_all_max(ctx: *mut tl_context, a: *mut tl_tensor, group: *const tl_group) -> *mut tl_tensor;
+
+    /// Concatenates the tensors `a` of all ranks of a group along a dimension, in the order of the ranks.
+    ///
+    /// Computes `c[i0, k + rank * ne1, i2, i3] = a[i0, k, i2, i3] of that rank`.
+    ///
+    /// The formula is for `dim` 1. All ranks of the group compute it, each in a graph of its own. The nodes
+    /// of groups are computed in the order in which they were built. A rank that fails, or does not come by
+    /// the deadline, is an error on the others.
+    /// - Shapes: `a` has the same shape and type on all ranks. `c` has the shape of `a`, but as many times
+    ///   its elements in dimension `dim` as there are ranks.
+    /// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+    /// - `group`: the group, of which this process or thread is a rank.
+    ///
+    /// Since 0.1.
+    pub fn tl_all_gather(ctx: *mut tl_context, a: *mut tl_tensor, dim: i64, group: *const tl_group) -> *mut tl_tensor;
+
+    /// Adds the tensors `a` of all ranks of a group, and gives each rank its part along a dimension.
+    ///
+    /// Computes `c[i0, k, i2, i3] = the sum of a[i0, k + rank * ne1 / ranks, i2, i3] over all ranks`.
+    ///
+    /// The formula is for `dim` 1, where `rank` is the rank that computes. All ranks of the group compute
+    /// it, each in a graph of its own. The nodes of groups are computed in the order in which they were
+    /// built. A rank that fails, or does not come by the deadline, is an error on the others. Sums are
+    /// computed in the order of the ranks.
+    /// - Shapes: `a` has the same shape and type on all ranks. The number of ranks divides the elements of
+    ///   dimension `dim`, and `c` has as many times fewer in it.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this
+    ///   type. Integers wrap around where they overflow.
+    /// - Result: The type of `a`.
+    /// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+    /// - `group`: the group, of which this process or thread is a rank.
+    ///
+    /// Since 0.1.
+    pub fn tl_sum_scatter(ctx: *mut tl_context, a: *mut tl_tensor, dim: i64, group: *const tl_group) -> *mut tl_tensor;
+
+    /// Gives all ranks of a group the tensor `a` of one of them.
+    ///
+    /// Computes `c = `a` of the rank `root``.
+    ///
+    /// All ranks of the group compute it, each in a graph of its own. The nodes of groups are computed in
+    /// the order in which they were built. A rank that fails, or does not come by the deadline, is an error
+    /// on the others.
+    /// - Shapes: `a` has the same shape and type on all ranks. `c` has the shape of `a`.
+    /// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `root`: the rank whose tensor it is. Range: 0 to 2^31 - 1.
+    /// - `group`: the group, of which this process or thread is a rank.
+    ///
+    /// Since 0.1.
+    pub fn tl_broadcast(ctx: *mut tl_context, a: *mut tl_tensor, root: i64, group: *const tl_group) -> *mut tl_tensor;
+
+    /// Gives each rank of a group its part of the tensors `a` of all ranks, in the order of the ranks.
+    ///
+    /// Computes `c[i0, k + r * ne1 / ranks, i2, i3] = a[i0, k + rank * ne1 / ranks, i2, i3] of rank r`.
+    ///
+    /// The formula is for `dim` 1, where `rank` is the rank that computes. All ranks of the group compute
+    /// it, each in a graph of its own. The nodes of groups are computed in the order in which they were
+    /// built. A rank that fails, or does not come by the deadline, is an error on the others.
+    /// - Shapes: `a` has the same shape and type on all ranks. The number of ranks divides the elements of
+    ///   dimension `dim`. `c` has the shape of `a`.
+    /// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+    /// - `group`: the group, of which this process or thread is a rank.
+    ///
+    /// Since 0.1.
+    pub fn tl_all_to_all(ctx: *mut tl_context, a: *mut tl_tensor, dim: i64, group: *const tl_group) -> *mut tl_tensor;
+
+    /// Sends `a` to another rank of a group, which receives it with tl_receive().
+    ///
+    /// Computes `c = a`.
+    ///
+    /// The tensor is copied, so the sender does not wait. It is sent when the node is computed: make it, or
+    /// a node that reads it, an output of the graph. All ranks of the group compute it, each in a graph of
+    /// its own. The nodes of groups are computed in the order in which they were built. A rank that fails,
+    /// or does not come by the deadline, is an error on the others.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `to`: the rank that receives it. Range: 0 to 2^31 - 1.
+    /// - `group`: the group, of which this process or thread is a rank.
+    ///
+    /// Since 0.1.
+    pub fn tl_send(ctx: *mut tl_context, a: *mut tl_tensor, to: i64, group: *const tl_group) -> *mut tl_tensor;
+
+    /// Receives the tensor that another rank of a group sends with tl_send().
+    ///
+    /// Computes `c = what the rank `from` sends`.
+    ///
+    /// Only the shape and the type of `a` are used. All ranks of the group compute it, each in a graph of
+    /// its own. The nodes of groups are computed in the order in which they were built. A rank that fails,
+    /// or does not come by the deadline, is an error on the others.
+    /// - Shapes: `c` has the shape of `a`, which is that of what is sent.
+    /// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `from`: the rank that sends it. Range: 0 to 2^31 - 1.
+    /// - `group`: the group, of which this process or thread is a rank.
+    ///
+    /// Since 0.1.
+    pub fn tl_receive(ctx: *mut tl_context, a: *mut tl_tensor, from: i64, group: *const tl_group) -> *mut tl_tensor;
+
+    /// Marks `a`, which is the same on all ranks of a group, as an operand of what the ranks compute
+    /// differently.
+    ///
+    /// Computes `c = a`.
+    ///
+    /// Nothing is computed. With tensor parallelism, the input of a layer whose matrices are divided among
+    /// the ranks is such an operand.
+    /// - Shapes: `c` has the shape and the strides of `a`.
+    /// - Types: Any type.
+    /// - Result: A view of `a`. Nothing is computed.
+    /// - `group`: the group, of which this process or thread is a rank.
+    ///
+    /// Since 0.1.
+    pub fn tl_copy_to_group(ctx: *mut tl_context, a: *mut tl_tensor, group: *const tl_group) -> *mut tl_tensor;
 }

@@ -1,7 +1,7 @@
 //! A method for each operation. Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
 
 use crate::ops::{dims, options, raw_or_none, shapes, youngest};
-use crate::{Context, Dims, Result, Tensor};
+use crate::{Context, Dims, Group, Result, Tensor};
 use tensorlib_sys as sys;
 
 options! {
@@ -4974,6 +4974,233 @@ impl Tensor {
             || shapes(&[self, v, q, g, state]),
             // SAFETY: context and operands are live; what is pointed to lives for the call.
             |ctx| unsafe { sys::tl_gated_linear_attn(ctx, self.raw(), v.raw(), q.raw(), g.raw(), state.raw(), scale) },
+        )
+    }
+
+    /// Adds the tensors `a` of all ranks of a group, element by element.
+    ///
+    /// Computes `c = the sum of `a` over all ranks`.
+    ///
+    /// All ranks of the group compute it, each in a graph of its own. The nodes of groups are computed in the order in
+    /// which they were built. A rank that fails, or does not come by the deadline, is an error on the others. Sums of
+    /// F16, BF16, and of F32 and F64 of at most 64 KiB, are computed in the order of the ranks, so their bits do not
+    /// depend on what connects the ranks. Larger sums of F32 and F64 have equal bits on all ranks.
+    /// - Shapes: `a` has the same shape and type on all ranks. `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this type. Integers
+    ///   wrap around where they overflow.
+    /// - Result: The type of `a`.
+    /// - `group`: the group, of which this process or thread is a rank.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context, Group};
+    /// let (ctx, group) = (Context::new(), Group::create("self")?);
+    /// let sum = ctx.tensor([2], &[1f32, 2.])?.all_sum(&group)?;
+    /// assert_eq!(sum.eval(&Backend::cpu()?)?.to_vec::<f32>()?, [1., 2.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn all_sum(&self, group: &Group) -> Result<Tensor> {
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_all_sum(ctx, self.raw(), group.raw()) },
+        )
+    }
+
+    /// Finds the largest elements of the tensors `a` of all ranks of a group.
+    ///
+    /// Computes `c = the largest element of `a` over all ranks, in each position`.
+    ///
+    /// All ranks of the group compute it, each in a graph of its own. The nodes of groups are computed in the order in
+    /// which they were built. A rank that fails, or does not come by the deadline, is an error on the others. NaN if
+    /// one of the elements is NaN. 0 counts as larger than -0.
+    /// - Shapes: `a` has the same shape and type on all ranks. `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this type. Integers
+    ///   wrap around where they overflow.
+    /// - Result: The type of `a`.
+    /// - `group`: the group, of which this process or thread is a rank.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn all_max(&self, group: &Group) -> Result<Tensor> {
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_all_max(ctx, self.raw(), group.raw()) },
+        )
+    }
+
+    /// Concatenates the tensors `a` of all ranks of a group along a dimension, in the order of the ranks.
+    ///
+    /// Computes `c[i0, k + rank * ne1, i2, i3] = a[i0, k, i2, i3] of that rank`.
+    ///
+    /// The formula is for `dim` 1. All ranks of the group compute it, each in a graph of its own. The nodes of groups
+    /// are computed in the order in which they were built. A rank that fails, or does not come by the deadline, is an
+    /// error on the others.
+    /// - Shapes: `a` has the same shape and type on all ranks. `c` has the shape of `a`, but as many times its elements
+    ///   in dimension `dim` as there are ranks.
+    /// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+    /// - `group`: the group, of which this process or thread is a rank.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn all_gather(&self, dim: i64, group: &Group) -> Result<Tensor> {
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_all_gather(ctx, self.raw(), dim, group.raw()) },
+        )
+    }
+
+    /// Adds the tensors `a` of all ranks of a group, and gives each rank its part along a dimension.
+    ///
+    /// Computes `c[i0, k, i2, i3] = the sum of a[i0, k + rank * ne1 / ranks, i2, i3] over all ranks`.
+    ///
+    /// The formula is for `dim` 1, where `rank` is the rank that computes. All ranks of the group compute it, each in a
+    /// graph of its own. The nodes of groups are computed in the order in which they were built. A rank that fails, or
+    /// does not come by the deadline, is an error on the others. Sums are computed in the order of the ranks.
+    /// - Shapes: `a` has the same shape and type on all ranks. The number of ranks divides the elements of dimension
+    ///   `dim`, and `c` has as many times fewer in it.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this type. Integers
+    ///   wrap around where they overflow.
+    /// - Result: The type of `a`.
+    /// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+    /// - `group`: the group, of which this process or thread is a rank.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn sum_scatter(&self, dim: i64, group: &Group) -> Result<Tensor> {
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_sum_scatter(ctx, self.raw(), dim, group.raw()) },
+        )
+    }
+
+    /// Gives all ranks of a group the tensor `a` of one of them.
+    ///
+    /// Computes `c = `a` of the rank `root``.
+    ///
+    /// All ranks of the group compute it, each in a graph of its own. The nodes of groups are computed in the order in
+    /// which they were built. A rank that fails, or does not come by the deadline, is an error on the others.
+    /// - Shapes: `a` has the same shape and type on all ranks. `c` has the shape of `a`.
+    /// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `root`: the rank whose tensor it is. Range: 0 to 2^31 - 1.
+    /// - `group`: the group, of which this process or thread is a rank.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn broadcast(&self, root: i64, group: &Group) -> Result<Tensor> {
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_broadcast(ctx, self.raw(), root, group.raw()) },
+        )
+    }
+
+    /// Gives each rank of a group its part of the tensors `a` of all ranks, in the order of the ranks.
+    ///
+    /// Computes `c[i0, k + r * ne1 / ranks, i2, i3] = a[i0, k + rank * ne1 / ranks, i2, i3] of rank r`.
+    ///
+    /// The formula is for `dim` 1, where `rank` is the rank that computes. All ranks of the group compute it, each in a
+    /// graph of its own. The nodes of groups are computed in the order in which they were built. A rank that fails, or
+    /// does not come by the deadline, is an error on the others.
+    /// - Shapes: `a` has the same shape and type on all ranks. The number of ranks divides the elements of dimension
+    ///   `dim`. `c` has the shape of `a`.
+    /// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+    /// - `group`: the group, of which this process or thread is a rank.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn all_to_all(&self, dim: i64, group: &Group) -> Result<Tensor> {
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_all_to_all(ctx, self.raw(), dim, group.raw()) },
+        )
+    }
+
+    /// Sends `a` to another rank of a group, which receives it with [`Tensor::receive`].
+    ///
+    /// Computes `c = a`.
+    ///
+    /// The tensor is copied, so the sender does not wait. It is sent when the node is computed: make it, or a node that
+    /// reads it, an output of the graph. All ranks of the group compute it, each in a graph of its own. The nodes of
+    /// groups are computed in the order in which they were built. A rank that fails, or does not come by the deadline,
+    /// is an error on the others.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `to`: the rank that receives it. Range: 0 to 2^31 - 1.
+    /// - `group`: the group, of which this process or thread is a rank.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn send(&self, to: i64, group: &Group) -> Result<Tensor> {
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_send(ctx, self.raw(), to, group.raw()) },
+        )
+    }
+
+    /// Receives the tensor that another rank of a group sends with [`Tensor::send`].
+    ///
+    /// Computes `c = what the rank `from` sends`.
+    ///
+    /// Only the shape and the type of `a` are used. All ranks of the group compute it, each in a graph of its own. The
+    /// nodes of groups are computed in the order in which they were built. A rank that fails, or does not come by the
+    /// deadline, is an error on the others.
+    /// - Shapes: `c` has the shape of `a`, which is that of what is sent.
+    /// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `from`: the rank that sends it. Range: 0 to 2^31 - 1.
+    /// - `group`: the group, of which this process or thread is a rank.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn receive(&self, from: i64, group: &Group) -> Result<Tensor> {
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_receive(ctx, self.raw(), from, group.raw()) },
+        )
+    }
+
+    /// Marks `a`, which is the same on all ranks of a group, as an operand of what the ranks compute differently.
+    ///
+    /// Computes `c = a`.
+    ///
+    /// Nothing is computed. With tensor parallelism, the input of a layer whose matrices are divided among the ranks is
+    /// such an operand.
+    /// - Shapes: `c` has the shape and the strides of `a`.
+    /// - Types: Any type.
+    /// - Result: A view of `a`. Nothing is computed.
+    /// - `group`: the group, of which this process or thread is a rank.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn copy_to_group(&self, group: &Group) -> Result<Tensor> {
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_copy_to_group(ctx, self.raw(), group.raw()) },
         )
     }
 }

@@ -8,6 +8,7 @@ mod dims;
 #[cfg(feature = "dlpack")]
 mod dlpack;
 mod gguf;
+mod group;
 mod layers;
 mod loader;
 mod nn;

@@ -3,7 +3,8 @@
 
 use std::collections::HashMap;
 use std::ops::Index;
-use tensorlib::{Context, DType, Tensor};
+use std::sync::OnceLock;
+use tensorlib::{Context, DType, Group, Tensor};
 
 pub struct CaseOperands<'a> {
     /// Used by operations without operands.
@@ -62,6 +63,12 @@ impl<'a> CaseAttrs<'a> {
             [] => [0; N],
             given => given.try_into().unwrap_or_else(|_| panic!("{name}: {N} values were expected")),
         }
+    }
+
+    /// The only group of the cases: that of one rank.
+    pub fn group(&self) -> &'static Group {
+        static SELF: OnceLock<Group> = OnceLock::new();
+        SELF.get_or_init(|| Group::create("self").expect("a group of one rank"))
     }
 
     /// The attributes `dims` and `keep`.

@@ -618,6 +618,48 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let scale = attrs.number("scale");
             s[0].gated_linear_attn(&s[1], &s[2], &s[3], &s[4], scale)
         }
+        "all_sum" => {
+            let group = attrs.group();
+            s[0].all_sum(group)
+        }
+        "all_max" => {
+            let group = attrs.group();
+            s[0].all_max(group)
+        }
+        "all_gather" => {
+            let dim = attrs.integer("dim");
+            let group = attrs.group();
+            s[0].all_gather(dim, group)
+        }
+        "sum_scatter" => {
+            let dim = attrs.integer("dim");
+            let group = attrs.group();
+            s[0].sum_scatter(dim, group)
+        }
+        "broadcast" => {
+            let root = attrs.integer("root");
+            let group = attrs.group();
+            s[0].broadcast(root, group)
+        }
+        "all_to_all" => {
+            let dim = attrs.integer("dim");
+            let group = attrs.group();
+            s[0].all_to_all(dim, group)
+        }
+        "send" => {
+            let to = attrs.integer("to");
+            let group = attrs.group();
+            s[0].send(to, group)
+        }
+        "receive" => {
+            let from = attrs.integer("from");
+            let group = attrs.group();
+            s[0].receive(from, group)
+        }
+        "copy_to_group" => {
+            let group = attrs.group();
+            s[0].copy_to_group(group)
+        }
         _ => return None,
     })
 }

@@ -1,0 +1,69 @@
+#include "groups/create.hpp"
+
+#include "base/fail.hpp"
+#include "base/platform.hpp"
+#include "base/utf8.hpp"
+
+#include <charconv>
+#include <string>
+
+namespace tensorlib::core {
+
+namespace {
+
+constexpr std::string_view local = "local:";
+
+// The ranks of a local group, from its name.
+int n_local(std::string_view name) {
+    int n = 0;
+    const std::string_view digits = name.substr(local.size());
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
+    if (error == std::errc() && end == digits.data() + digits.size() && n >= 1 && n <= most_local_ranks) return n;
+    fail(Status::invalid_argument, "group_create: '%s': local:1 to local:%d are valid", shown(name).c_str(), most_local_ranks);
+}
+
+// A launcher's variable that says that the process is one of several; empty if there is none.
+std::string launched_by() {
+    // Of Open MPI; of MPICH, Intel MPI and others with PMI; of MVAPICH; of Slurm's srun.
+    for (const char *variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+        const std::string value = platform::environment(variable);
+        if (!value.empty() && value != "1") return std::string(variable) + "=" + value;
+    }
+    return {};
+}
+
+}  // namespace
+
+Ref<Group> create_group(std::string_view name, const GroupParams &params) {
+    if (name == "auto") {
+        const std::string launcher = launched_by();
+        if (!launcher.empty()) {
+            fail(Status::unavailable,
+                 "group_create: a launcher has started this process as one of several (%.64s), and groups of processes are not there yet: "
+                 "'self' is valid for each of them alone",
+                 launcher.c_str());
+        }
+    }
+    if (name == "auto" || name == "self") return std::move(Group::local(1, params)[0]);
+    if (!name.starts_with(local)) {
+        fail(Status::invalid_argument, "group_create: '%s': self, local:N (N threads of this process) or auto is valid", shown(name).c_str());
+    }
+    std::vector<Ref<Group>> ranks = Group::local(n_local(name), params);
+    Ref<Group> first = std::move(ranks[0]);
+    ranks.erase(ranks.begin());
+    first->keep_members(std::move(ranks));
+    return first;
+}
+
+GroupParams group_params(std::uint64_t timeout_ms) {
+    constexpr std::uint64_t year = std::uint64_t{365} * 24 * 3600 * 1000;
+    if (timeout_ms > year) {
+        fail(Status::invalid_argument, "group_create: timeout_ms is %llu: up to %llu, a year, are valid", static_cast<unsigned long long>(timeout_ms),
+             static_cast<unsigned long long>(year));
+    }
+    GroupParams params;
+    if (timeout_ms != 0) params.timeout = std::chrono::milliseconds(timeout_ms);
+    return params;
+}
+
+}  // namespace tensorlib::core

@@ -1,0 +1,17 @@
+// Makes a group from its name.
+#pragma once
+
+#include "groups/group.hpp"
+
+#include <string_view>
+
+namespace tensorlib::core {
+
+// "self", "local:N" or "auto". Throws Error(invalid_argument) for other names, and Error(unavailable) if what connects several
+// processes is missing.
+Ref<Group> create_group(std::string_view name, const GroupParams &params);
+
+// 0 is the default. Throws Error(invalid_argument) for more than a year.
+GroupParams group_params(std::uint64_t timeout_ms);
+
+}  // namespace tensorlib::core

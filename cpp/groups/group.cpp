@@ -1,0 +1,192 @@
+#include "groups/group.hpp"
+
+#include "base/fail.hpp"
+#include "base/wait.hpp"
+#include "groups/local.hpp"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+namespace tensorlib::core {
+
+namespace {
+
+// Up to this size the bits of a sum of F32 do not depend on the engine, and latency matters more than bytes.
+constexpr std::size_t most_gathered = std::size_t{64} << 10;
+// What is gathered at once, of all ranks together.
+constexpr std::size_t most_gathered_at_once = std::size_t{4} << 20;
+
+// What die() throws.
+class Dead : public Error {
+    using Error::Error;
+};
+
+// Ranks may share cores, so a rank that waits offers its own.
+void rest(int round) {
+    if (round < 64) {
+        cpu_relax();
+    } else if (round < 4096) {
+        std::this_thread::yield();
+    } else {
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+}
+
+}  // namespace
+
+class Group::Use {
+public:
+    Use(const Group &group, const Call &call) : group_(group) {
+        if (group_.in_use_.exchange(true, std::memory_order_acquire))
+            fail(Status::busy, "%s: another thread uses this handle of the group", call.what().c_str());
+        std::lock_guard lock(group_.failure_lock_);
+        if (group_.failure_.empty()) return;
+        group_.in_use_.store(false, std::memory_order_release);
+        fail(Status::group, "%s: the group has failed: %s", call.what().c_str(), group_.failure_.c_str());
+    }
+    ~Use() { group_.in_use_.store(false, std::memory_order_release); }
+    Use(const Use &) = delete;
+    Use &operator=(const Use &) = delete;
+
+private:
+    const Group &group_;
+};
+
+std::vector<Ref<Group>> Group::local(int size, const GroupParams &params) {
+    if (size < 1 || size > most_local_ranks)
+        fail(Status::invalid_argument, "group_create: a local group of %d ranks: 1 to %d are valid", size, most_local_ranks);
+    std::vector<Ref<Group>> all;
+    for (std::unique_ptr<GroupEngine> &engine : local_engines(size)) all.push_back(Ref<Group>::adopt(new Group(std::move(engine), params)));
+    return all;
+}
+
+Group::Group(std::unique_ptr<GroupEngine> engine, const GroupParams &params) : engine_(std::move(engine)), params_(params) {}
+
+void Group::die(const std::string &why, Status code) const {
+    {
+        std::lock_guard lock(failure_lock_);
+        if (failure_.empty()) failure_ = why;
+    }
+    engine_->abandon(why);
+    throw Dead(code, why);
+}
+
+void Group::exchange(const Call &call, const std::function<GroupEngine::Started()> &start) const {
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point deadline = Clock::now() + params_.timeout;
+    const auto own = [&] { return call.what() + ": rank " + std::to_string(rank()); };
+    try {
+        const GroupEngine::Started exchange = start();
+        for (int round = 0; !exchange->advance(); round++) {
+            rest(round);
+            if (round % 64 != 63) continue;
+            if (call.watch && !call.watch->goes_on() && exchange->cancel())
+                die(own() + " was stopped by its progress callback", Status::aborted);
+            if (Clock::now() < deadline) continue;
+            const std::string missing = exchange->missing();
+            if (!exchange->cancel()) continue;
+            die(own() + format_text(" has waited %lld ms for %s", static_cast<long long>(params_.timeout.count()),
+                               missing.empty() ? "another rank" : missing.c_str()));
+        }
+    } catch (const Dead &) {
+        throw;
+    } catch (const Error &error) {
+        if (error.code() != Status::group) throw;
+        die(call.what() + ": " + error.what());
+    }
+}
+
+void Group::all_gather(const Call &call, const std::byte *own, std::byte *all, std::size_t bytes) const {
+    const Use use(*this, call);
+    exchange(call, [&] { return engine_->all_gather(own, all, bytes); });
+}
+
+void Group::all_to_all(const Call &call, const std::byte *own, std::byte *all, std::size_t bytes) const {
+    const Use use(*this, call);
+    exchange(call, [&] { return engine_->all_to_all(own, all, bytes); });
+}
+
+void Group::broadcast(const Call &call, const std::byte *own, std::byte *result, std::size_t bytes, int root) const {
+    const Use use(*this, call);
+    exchange(call, [&] { return engine_->broadcast(own, result, bytes, root); });
+}
+
+std::int64_t Group::at_once(DType type) const noexcept {
+    const std::size_t each = traits(type).size * static_cast<std::size_t>(size());
+    return static_cast<std::int64_t>(std::max<std::size_t>(most_gathered_at_once / each, 1));
+}
+
+bool Group::gathers(Reduction reduction, DType type, std::int64_t n) const noexcept {
+    if (engine_->reduces_in_order() || type == DType::i32 || type == DType::i64) return false;
+    // No engine knows the largest of NaN and other numbers, and engines add F16 and BF16 in those.
+    const bool is_wide = type == DType::f32 || type == DType::f64;
+    return reduction == Reduction::max || !is_wide || static_cast<std::size_t>(n) * traits(type).size <= most_gathered;
+}
+
+std::size_t Group::all_reduce_workspace(Reduction reduction, DType type, std::int64_t n) const noexcept {
+    if (!gathers(reduction, type, n)) return 0;
+    return static_cast<std::size_t>(std::min(n, at_once(type))) * traits(type).size * static_cast<std::size_t>(size());
+}
+
+void Group::all_reduce(const Call &call, Reduction reduction, DType type, const std::byte *own, std::byte *result, std::int64_t n,
+                       std::byte *workspace) const {
+    const Use use(*this, call);
+    if (!gathers(reduction, type, n)) return exchange(call, [&] { return engine_->all_reduce(reduction, type, own, result, n); });
+    const std::size_t each = traits(type).size;
+    std::vector<const std::byte *> parts(static_cast<std::size_t>(size()));
+    for (std::int64_t i = 0; i < n; i += at_once(type)) {
+        const std::int64_t some = std::min(at_once(type), n - i);
+        const std::size_t first = static_cast<std::size_t>(i) * each, bytes = static_cast<std::size_t>(some) * each;
+        exchange(call, [&] { return engine_->all_gather(own + first, workspace, bytes); });
+        for (std::size_t rank = 0; rank < parts.size(); rank++) parts[rank] = workspace + rank * bytes;
+        reduce_in_order(reduction, type, parts, result + first, some);
+    }
+}
+
+std::size_t Group::sum_scatter_workspace(DType type, std::int64_t n) const noexcept {
+    return static_cast<std::size_t>(n) * traits(type).size * static_cast<std::size_t>(size());
+}
+
+void Group::sum_scatter(const Call &call, DType type, const std::byte *own, std::byte *result, std::int64_t n, std::byte *workspace) const {
+    const Use use(*this, call);
+    const std::size_t bytes = static_cast<std::size_t>(n) * traits(type).size;
+    exchange(call, [&] { return engine_->all_to_all(own, workspace, bytes); });
+    std::vector<const std::byte *> parts;
+    for (int rank = 0; rank < size(); rank++) parts.push_back(workspace + static_cast<std::size_t>(rank) * bytes);
+    reduce_in_order(Reduction::sum, type, parts, result, n);
+}
+
+void Group::send(const Call &call, const std::byte *own, std::size_t bytes, int to) const {
+    const Use use(*this, call);
+    try {
+        engine_->send(own, bytes, to);
+    } catch (const Error &error) {
+        die(call.what() + ": " + error.what());
+    }
+}
+
+void Group::receive(const Call &call, std::byte *result, std::size_t bytes, int from) const {
+    const Use use(*this, call);
+    exchange(call, [&] { return engine_->receive(result, bytes, from); });
+}
+
+Ref<Group> Group::split(int colour, int key) const {
+    const Call call{[] { return std::string("group_split"); }};
+    const Use use(*this, call);
+    std::unique_ptr<GroupEngine> end;
+    exchange(call, [&] { return engine_->split(colour, key, end); });
+    return end ? Ref<Group>::adopt(new Group(std::move(end), params_)) : Ref<Group>();
+}
+
+Ref<Group> Group::take_member(int rank) {
+    std::lock_guard lock(members_lock_);
+    if (members_.empty()) fail(Status::invalid_argument, "group_member: this is not rank 0 of a local group of several ranks");
+    if (rank < 1 || static_cast<std::size_t>(rank) > members_.size())
+        fail(Status::invalid_argument, "group_member: rank %d: 1 to %zu are valid", rank, members_.size());
+    Ref<Group> &member = members_[static_cast<std::size_t>(rank) - 1];
+    if (!member) fail(Status::invalid_argument, "group_member: rank %d was taken already", rank);
+    return std::move(member);
+}
+
+}  // namespace tensorlib::core

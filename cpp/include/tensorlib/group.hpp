@@ -1,0 +1,54 @@
+// Groups of ranks that compute together.
+#pragma once
+
+#include <tensorlib/tensorlib.hpp>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tensorlib {
+
+namespace core {
+class Group;
+}
+
+struct GroupOptions {
+    // How long a rank waits for another one before the group fails; 0 = five minutes.
+    std::chrono::milliseconds timeout{0};
+};
+
+// A rank's handle of a group. all_sum() and its relatives make nodes that exchange tensors between the ranks. Each rank computes a graph
+// of its own with the same nodes of the group, in the order in which they were built. Before a graph's first run the ranks compare these
+// nodes, and a difference is an Error(group) on all of them. A rank that fails, leaves, or misses the deadline is one on the
+// others, and the group fails with it. A rank leaves when its last handle is gone, and the last context with nodes of it.
+//
+// Copies share the handle. One graph that uses it is computed at a time; a second one gets Error(busy).
+class Group {
+public:
+    // "self": one rank. "auto": "self", unless a launcher such as mpirun has started the process as one of several. Throws
+    // Error(invalid_argument) for other names, and Error(unavailable) if what connects several processes is missing.
+    explicit Group(std::string_view name = "auto", GroupOptions options = {});
+    // The handles of n ranks, 1 to 1024, that are threads of this process, in the order of ranks. Throws Error(invalid_argument) for
+    // another n.
+    static std::vector<Group> local(int n, GroupOptions options = {});
+
+    // Divides the group: ranks of one colour form a new one, in the order of their keys, and of their ranks where keys are equal. All
+    // ranks call it, and it waits for them. Nothing for a negative colour. Throws Error(group) and Error(busy).
+    std::optional<Group> split(int colour, int key = 0) const;
+
+    int rank() const;
+    int size() const;
+    // What connects the ranks, for display.
+    std::string text() const;
+
+private:
+    friend struct Nodes;
+    explicit Group(std::shared_ptr<core::Group> impl) : impl_(std::move(impl)) {}
+    std::shared_ptr<core::Group> impl_;
+};
+
+}  // namespace tensorlib

@@ -1,0 +1,24 @@
+// How the nodes of groups run, for all backends.
+#pragma once
+
+#include "base/step_watch.hpp"
+#include "graph/graph.hpp"
+#include "runtime/kernel.hpp"
+
+#include <cstddef>
+
+namespace tensorlib::core {
+
+// Exchanges with the other ranks what a node needs of them. `a` has the operand's elements, contiguous and on the host, and `c`
+// gets the result's. `workspace`: collective_workspace() bytes. Throws what Group does.
+void run_collective(const Tensor &node, const std::byte *a, std::byte *c, std::byte *workspace, StepWatch *watch);
+std::size_t collective_workspace(const Tensor &node) noexcept;
+
+// Copies the elements of an operand that is not contiguous.
+void pack(const TensorRef &a, std::byte *to) noexcept;
+
+// Whether the other ranks' graphs have the same nodes of groups. Throws Error(group) if not. Does nothing for a graph
+// without such nodes, and for one that was checked.
+void check_collectives(Graph &graph, StepWatch *watch);
+
+}  // namespace tensorlib::core
