@@ -3875,10 +3875,10 @@ func (c *Context) GatedLinearAttn(k, v, q, g, state *Tensor, scale float64) (*Te
 //
 // All ranks of the group compute it, each in a graph of its own. The nodes of
 // groups are computed in the order in which they were built. A rank that fails,
-// or does not come by the deadline, is an error on the others. Sums of F16,
-// BF16, and of F32 and F64 of at most 64 KiB, are computed in the order of the
-// ranks, so their bits do not depend on what connects the ranks. Larger sums of
-// F32 and F64 have equal bits on all ranks.
+// or misses the deadline, is an error on the others. Sums of F16, BF16, and of
+// F32 and F64 of at most 64 KiB, are computed in the order of the ranks, so
+// their bits do not depend on what connects the ranks. Larger sums of F32 and
+// F64 have equal bits on all ranks.
 //
 //   - Shapes: a has the same shape and type on all ranks. c has the shape of a.
 //   - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or
@@ -3901,8 +3901,8 @@ func (c *Context) AllSum(a *Tensor, group *Group) (*Tensor, error) {
 //
 // All ranks of the group compute it, each in a graph of its own. The nodes of
 // groups are computed in the order in which they were built. A rank that fails,
-// or does not come by the deadline, is an error on the others. NaN if one of
-// the elements is NaN. 0 counts as larger than -0.
+// or misses the deadline, is an error on the others. NaN if one of the elements
+// is NaN. 0 counts as larger than -0.
 //
 //   - Shapes: a has the same shape and type on all ranks. c has the shape of a.
 //   - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or
@@ -3926,8 +3926,7 @@ func (c *Context) AllMax(a *Tensor, group *Group) (*Tensor, error) {
 //
 // The formula is for dim 1. All ranks of the group compute it, each in a graph
 // of its own. The nodes of groups are computed in the order in which they were
-// built. A rank that fails, or does not come by the deadline, is an error on
-// the others.
+// built. A rank that fails, or misses the deadline, is an error on the others.
 //
 //   - Shapes: a has the same shape and type on all ranks. c has the shape of a,
 //     but as many times its elements in dimension dim as there are ranks.
@@ -3954,9 +3953,9 @@ func (c *Context) AllGather(a *Tensor, dim int64, group *Group) (*Tensor, error)
 //
 // The formula is for dim 1, where rank is the rank that computes. All ranks of
 // the group compute it, each in a graph of its own. The nodes of groups are
-// computed in the order in which they were built. A rank that fails, or does
-// not come by the deadline, is an error on the others. Sums are computed in the
-// order of the ranks.
+// computed in the order in which they were built. A rank that fails, or misses
+// the deadline, is an error on the others. Sums are computed in the order of
+// the ranks.
 //
 //   - Shapes: a has the same shape and type on all ranks. The number of ranks
 //     divides the elements of dimension dim, and c has as many times fewer in
@@ -3982,7 +3981,7 @@ func (c *Context) SumScatter(a *Tensor, dim int64, group *Group) (*Tensor, error
 //
 // All ranks of the group compute it, each in a graph of its own. The nodes of
 // groups are computed in the order in which they were built. A rank that fails,
-// or does not come by the deadline, is an error on the others.
+// or misses the deadline, is an error on the others.
 //
 //   - Shapes: a has the same shape and type on all ranks. c has the shape of a.
 //   - Types: Any type; a quantised one as long as no row is divided. Elements
@@ -4008,8 +4007,8 @@ func (c *Context) Broadcast(a *Tensor, root int64, group *Group) (*Tensor, error
 //
 // The formula is for dim 1, where rank is the rank that computes. All ranks of
 // the group compute it, each in a graph of its own. The nodes of groups are
-// computed in the order in which they were built. A rank that fails, or does
-// not come by the deadline, is an error on the others.
+// computed in the order in which they were built. A rank that fails, or misses
+// the deadline, is an error on the others.
 //
 //   - Shapes: a has the same shape and type on all ranks. The number of ranks
 //     divides the elements of dimension dim. c has the shape of a.
@@ -4037,7 +4036,7 @@ func (c *Context) AllToAll(a *Tensor, dim int64, group *Group) (*Tensor, error) 
 // is computed: make it, or a node that reads it, an output of the graph. All
 // ranks of the group compute it, each in a graph of its own. The nodes of
 // groups are computed in the order in which they were built. A rank that fails,
-// or does not come by the deadline, is an error on the others.
+// or misses the deadline, is an error on the others.
 //
 //   - Shapes: c has the shape of a.
 //   - Types: Any type; a quantised one as long as no row is divided. Elements
@@ -4062,8 +4061,8 @@ func (c *Context) Send(a *Tensor, to int64, group *Group) (*Tensor, error) {
 //
 // Only the shape and the type of a are used. All ranks of the group compute it,
 // each in a graph of its own. The nodes of groups are computed in the order in
-// which they were built. A rank that fails, or does not come by the deadline,
-// is an error on the others.
+// which they were built. A rank that fails, or misses the deadline, is an error
+// on the others.
 //
 //   - Shapes: c has the shape of a, which is that of what is sent.
 //   - Types: Any type; a quantised one as long as no row is divided. Elements

@@ -133,7 +133,7 @@ const KernelTable<CpuKernel> &table() noexcept {
         kernels::ordering,   kernels::counts,      kernels::custom,     kernels::losses,         kernels::layout,     kernels::bands,
         kernels::windows,    kernels::numbers,     kernels::gather,     kernels::scatter,        kernels::solve,      kernels::recurrent,
         kernels::arange,     kernels::convolution, kernels::depthwise,  kernels::im2col,         kernels::pooling,    kernels::random,
-        kernels::upscale,    kernels::sparse,      kernels::axpy,       kernels::sparse_blocks, kernels::collectives};
+        kernels::upscale,    kernels::sparse,      kernels::axpy,       kernels::sparse_blocks,  kernels::collectives};
     return all;
 }
 

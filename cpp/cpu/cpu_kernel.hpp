@@ -1,9 +1,9 @@
 // A row of the CPU's kernel table: how every kernel describes itself, and how it runs.
 #pragma once
 
+#include "base/step_watch.hpp"
 #include "cpu/simd/simd_table.hpp"
 #include "cpu/tile_scratch.hpp"
-#include "base/step_watch.hpp"
 #include "runtime/kernel.hpp"
 
 #include <cstdint>
@@ -34,9 +34,9 @@ struct CpuKernel : Kernel {
 // The table of kernels, a family of operations per part, in cpu/kernels/. Kernels of an operation are in order of
 // preference; the last one takes every legal input.
 namespace kernels {
-extern const std::span<const CpuKernel> arange, attention, axpy, bands, collectives, convolution, copies, counts, custom, depthwise, gather, im2col,
-    layout, losses, mul_mat, mul_mat_id, norms, numbers, optimisers, ordering, outer_products, pooling, random, recurrent, rope, rows,
-    scatter, solve, sparse, sparse_blocks, reductions, running_sums, tiles, upscale, windows;
+extern const std::span<const CpuKernel> arange, attention, axpy, bands, collectives, convolution, copies, counts, custom, depthwise, gather,
+    im2col, layout, losses, mul_mat, mul_mat_id, norms, numbers, optimisers, ordering, outer_products, pooling, random, recurrent, rope,
+    rows, scatter, solve, sparse, sparse_blocks, reductions, running_sums, tiles, upscale, windows;
 }
 
 // Rows with fewer bytes of work are not worth a second thread: waking one takes a few microseconds, in which a core

@@ -24,9 +24,9 @@ struct CudaKernel : Kernel {
 // The table of kernels, a family of operations per part, in cuda/kernels/. Kernels of an operation are in order of
 // preference; the last one takes every legal input.
 namespace cuda_kernels {
-extern const std::span<const CudaKernel> arange, attention, axpy, collectives, convolution, copies, counts, gather, layout, losses, mul_mat, mul_mat_id,
-    norms, numbers, optimisers, ordering, outer_products, outer_products_by_expert, pooling, random, recurrent, rope, rows, scatter, solve,
-    sparse, sparse_blocks, reductions, running_sums, tiles, windows;
+extern const std::span<const CudaKernel> arange, attention, axpy, collectives, convolution, copies, counts, gather, layout, losses, mul_mat,
+    mul_mat_id, norms, numbers, optimisers, ordering, outer_products, outer_products_by_expert, pooling, random, recurrent, rope, rows,
+    scatter, solve, sparse, sparse_blocks, reductions, running_sums, tiles, windows;
 }
 
 }  // namespace tensorlib::core

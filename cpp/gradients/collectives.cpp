@@ -64,8 +64,7 @@ constexpr GradientRule receive{[](Rule &r) {
     });
 }};
 
-constexpr GradientRule copy_to_group{[](Rule &r) {
-    r.give(0, [&] { return r.g().op(Op::all_sum, {}, {group_attr<ops::CopyToGroupAttrs>(r)}); });
-}};
+constexpr GradientRule copy_to_group{
+    [](Rule &r) { r.give(0, [&] { return r.g().op(Op::all_sum, {}, {group_attr<ops::CopyToGroupAttrs>(r)}); }); }};
 
 }  // namespace tensorlib::core::gradients::rules

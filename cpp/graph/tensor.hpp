@@ -76,7 +76,7 @@ struct Tensor {
     std::uint16_t n_src = 0;
     bool is_view = false;
     bool is_collective = false;  // computed together with the other ranks of a group
-    std::uint16_t written = 0;  // bit per operand that computing the node writes into; the node is a view of the first one
+    std::uint16_t written = 0;   // bit per operand that computing the node writes into; the node is a view of the first one
     std::uint16_t attr_bytes = 0;
     // One per operand of the operation; null for an operand that is left out.
     Tensor **src = nullptr;

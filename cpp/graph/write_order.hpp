@@ -79,8 +79,8 @@ void keep_build_order(std::span<Tensor *const> nodes, Follows follows) {
 // Orders writers and collectives. Takes nodes in post-order, and the indices of their sources, node after node. A node that has seen
 // only earlier writes (note_seen_writes) moves before later writes into memory that it reads: for example, an optimiser
 // step writes into a parameter that other gradients still need. Nodes of groups come in the order in which they were built.
-// Returns the new order as old indices, or an empty one if nothing moves. Other reads and writes of the same memory keep their order. Throws Error(invalid_argument), naming
-// reader, writer and memory, if there is no such order.
+// Returns the new order as old indices, or an empty one if nothing moves. Other reads and writes of the same memory keep their order.
+// Throws Error(invalid_argument), naming reader, writer and memory, if there is no such order.
 std::vector<GraphParts::NodeIndex> write_order(std::span<Tensor *const> nodes, std::span<const GraphParts::NodeIndex> source_indices);
 
 }  // namespace tensorlib::core

@@ -23,7 +23,8 @@ Hash hash_of(std::string_view text, Hash hash = 0xCBF29CE484222325u) noexcept {
 template <class T>
 std::vector<T> gathered(const Group &group, const Group::Call &call, const std::vector<T> &own) {
     std::vector<T> all(own.size() * static_cast<std::size_t>(group.size()));
-    group.all_gather(call, reinterpret_cast<const std::byte *>(own.data()), reinterpret_cast<std::byte *>(all.data()), own.size() * sizeof(T));
+    group.all_gather(call, reinterpret_cast<const std::byte *>(own.data()), reinterpret_cast<std::byte *>(all.data()),
+                     own.size() * sizeof(T));
     return all;
 }
 
@@ -47,8 +48,8 @@ void check_collectives(const Group &group, const Group::Call &call, const std::v
         while (other * most < all.size() && all[other * most + i] == all[i]) other++;
         if (other * most >= all.size()) continue;
         const std::vector<std::string> texts = gathered_texts(group, call, i < own.size() ? own[i] : "nothing");
-        fail(Status::group, "%s: the ranks' graphs differ: node %zu of the group is %s on rank 0, %s on rank %zu", call.what().c_str(), i + 1,
-             texts[0].c_str(), texts[other].c_str(), other);
+        fail(Status::group, "%s: the ranks' graphs differ: node %zu of the group is %s on rank 0, %s on rank %zu", call.what().c_str(),
+             i + 1, texts[0].c_str(), texts[other].c_str(), other);
     }
 }
 
@@ -76,8 +77,8 @@ void check_transfers(const Group &group, const Group::Call &call, const Intentio
             const std::string sent = rank == from ? list_of(own, static_cast<int>(to), true) : "";
             const std::string received = rank == to ? list_of(own, static_cast<int>(from), false) : "";
             const auto senders = gathered_texts(group, call, sent), receivers = gathered_texts(group, call, received);
-            fail(Status::group, "%s: the ranks' graphs differ: rank %zu sends rank %zu: %s; that receives: %s", call.what().c_str(), from, to,
-                 senders[from].c_str(), receivers[to].c_str());
+            fail(Status::group, "%s: the ranks' graphs differ: rank %zu sends rank %zu: %s; that receives: %s", call.what().c_str(), from,
+                 to, senders[from].c_str(), receivers[to].c_str());
         }
     }
 }

@@ -46,7 +46,8 @@ Ref<Group> create_group(std::string_view name, const GroupParams &params) {
     }
     if (name == "auto" || name == "self") return std::move(Group::local(1, params)[0]);
     if (!name.starts_with(local)) {
-        fail(Status::invalid_argument, "group_create: '%s': self, local:N (N threads of this process) or auto is valid", shown(name).c_str());
+        fail(Status::invalid_argument, "group_create: '%s': self, local:N (N threads of this process) or auto is valid",
+             shown(name).c_str());
     }
     std::vector<Ref<Group>> ranks = Group::local(n_local(name), params);
     Ref<Group> first = std::move(ranks[0]);
@@ -58,8 +59,8 @@ Ref<Group> create_group(std::string_view name, const GroupParams &params) {
 GroupParams group_params(std::uint64_t timeout_ms) {
     constexpr std::uint64_t year = std::uint64_t{365} * 24 * 3600 * 1000;
     if (timeout_ms > year) {
-        fail(Status::invalid_argument, "group_create: timeout_ms is %llu: up to %llu, a year, are valid", static_cast<unsigned long long>(timeout_ms),
-             static_cast<unsigned long long>(year));
+        fail(Status::invalid_argument, "group_create: timeout_ms is %llu: up to %llu, a year, are valid",
+             static_cast<unsigned long long>(timeout_ms), static_cast<unsigned long long>(year));
     }
     GroupParams params;
     if (timeout_ms != 0) params.timeout = std::chrono::milliseconds(timeout_ms);

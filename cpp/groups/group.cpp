@@ -87,7 +87,7 @@ void Group::exchange(const Call &call, const std::function<GroupEngine::Started(
             const std::string missing = exchange->missing();
             if (!exchange->cancel()) continue;
             die(own() + format_text(" has waited %lld ms for %s", static_cast<long long>(params_.timeout.count()),
-                               missing.empty() ? "another rank" : missing.c_str()));
+                                    missing.empty() ? "another rank" : missing.c_str()));
         }
     } catch (const Dead &) {
         throw;

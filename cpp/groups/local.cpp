@@ -52,7 +52,7 @@ struct Rendezvous {
     // Under the shared lock.
     std::vector<bool> has_arrived;
     std::map<int, std::shared_ptr<SharedState>> parts;  // of a split, by colour
-    std::atomic<bool> is_complete{false};        // all have arrived
+    std::atomic<bool> is_complete{false};               // all have arrived
 
     int n_ranks() const noexcept { return static_cast<int>(contributions.size()); }
 };
@@ -207,7 +207,9 @@ public:
 
     int rank() const noexcept override { return rank_; }
     int size() const noexcept override { return shared_->size; }
-    std::string text() const override { return shared_->size == 1 ? "self: one rank" : format_text("local: %d threads of a process", size()); }
+    std::string text() const override {
+        return shared_->size == 1 ? "self: one rank" : format_text("local: %d threads of a process", size());
+    }
 
     Started all_gather(const std::byte *own, std::byte *all, std::size_t bytes) override {
         return join({.kind = Kind::all_gather, .own = own, .result = all, .bytes = bytes});
@@ -278,7 +280,8 @@ private:
     void arrive(Rendezvous &rendezvous, std::size_t place, Contribution contribution) noexcept {
         rendezvous.contributions[place] = std::move(contribution);
         rendezvous.has_arrived[place] = true;
-        if (std::ranges::find(rendezvous.has_arrived, false) == rendezvous.has_arrived.end()) rendezvous.is_complete.store(true, std::memory_order_release);
+        if (std::ranges::find(rendezvous.has_arrived, false) == rendezvous.has_arrived.end())
+            rendezvous.is_complete.store(true, std::memory_order_release);
     }
 
     Started join(Contribution contribution, std::unique_ptr<GroupEngine> *end = nullptr) {

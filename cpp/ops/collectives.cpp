@@ -93,8 +93,8 @@ void check_multiple(const OpFacts &def, std::span<Tensor *const> src, std::int64
 
 void check_rank(const OpFacts &def, const char *name, std::int64_t rank, const Group &group) {
     if (rank < group.size()) return;
-    fail(Status::invalid_argument, "%s: %s is %lld: 0 to %d, the ranks of the group, are valid", def.name, name, static_cast<long long>(rank),
-         group.size() - 1);
+    fail(Status::invalid_argument, "%s: %s is %lld: 0 to %d, the ranks of the group, are valid", def.name, name,
+         static_cast<long long>(rank), group.size() - 1);
 }
 
 template <class A>
@@ -124,8 +124,7 @@ void sum_scatter_infer(std::span<Tensor *const> src, const SumScatterAttrs &attr
     check_multiple(facts::sum_scatter, src, attrs.dim, group);
     Extents ne = src[0]->layout.ne;
     ne[static_cast<std::size_t>(attrs.dim)] /= group.size();
-    result.layout =
-        contiguous_layout("sum_scatter", src[0]->layout.type, {ne.data(), static_cast<std::size_t>(src[0]->layout.n_dims)});
+    result.layout = contiguous_layout("sum_scatter", src[0]->layout.type, {ne.data(), static_cast<std::size_t>(src[0]->layout.n_dims)});
     result.is_collective = true;
 }
 

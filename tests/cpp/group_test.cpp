@@ -19,7 +19,8 @@ using support::on_ranks;
 using namespace std::chrono_literals;
 
 constexpr tl::Type reduced_types[] = {tl::Type::f32, tl::Type::f16, tl::Type::bf16, tl::Type::f64, tl::Type::i32, tl::Type::i64};
-constexpr tl::Type moved_types[] = {tl::Type::f32, tl::Type::f16, tl::Type::f64, tl::Type::i8, tl::Type::i64, tl::Type::u8, tl::Type::boolean};
+constexpr tl::Type moved_types[] = {tl::Type::f32, tl::Type::f16, tl::Type::f64,    tl::Type::i8,
+                                    tl::Type::i64, tl::Type::u8,  tl::Type::boolean};
 
 std::uint32_t seed_of(int rank) { return 100 + static_cast<std::uint32_t>(rank); }
 
@@ -163,7 +164,9 @@ TEST(Group, sums_are_in_the_order_of_ranks_and_rounded_once) {
     constexpr int n = 5;
     on_ranks(n, [&](const tl::Group &group) {
         const tl::Context ctx;
-        const auto part = [](int rank, std::size_t i) { return support::value(seed_of(rank), static_cast<std::uint32_t>(i)) * std::pow(10.0f, rank * 2 - 4); };
+        const auto part = [](int rank, std::size_t i) {
+            return support::value(seed_of(rank), static_cast<std::uint32_t>(i)) * std::pow(10.0f, rank * 2 - 4);
+        };
         std::vector<float> values(100000), sum(values.size());
         for (std::size_t i = 0; i < values.size(); i++) {
             values[i] = part(group.rank(), i);
@@ -185,7 +188,8 @@ TEST(Group, special_values) {
             const tl::Tensor a = filled(ctx, type, {8}, group.rank() == 0 ? first : second);
             const std::vector<float> most = computed(a.all_max(group)), sum = computed(a.all_sum(group));
             EXPECT_TRUE(std::isnan(most[0]) && std::isnan(most[1]));
-            for (const std::size_t i : {std::size_t{2}, std::size_t{3}}) EXPECT_TRUE(most[i] == 0 && !std::signbit(most[i])) << tl::type_name(type);
+            for (const std::size_t i : {std::size_t{2}, std::size_t{3}})
+                EXPECT_TRUE(most[i] == 0 && !std::signbit(most[i])) << tl::type_name(type);
             EXPECT_EQ((std::vector<float>(most.begin() + 4, most.end())), (std::vector<float>{-inf, inf, inf, 3}));
             EXPECT_TRUE(std::isnan(sum[0]) && std::isnan(sum[1]) && std::isnan(sum[5]) && std::isnan(sum[6]));
             EXPECT_EQ(sum[4], -inf);
@@ -222,7 +226,8 @@ TEST(Group, views_and_quantised_rows) {
         EXPECT_EQ(computed(rows.broadcast(1, group)), computed(rows_of[1].cast(tl::Type::f32)));
         EXPECT_EQ(computed(rows.all_gather(1, group)),
                   computed(tl::cat({rows_of[0].cast(tl::Type::f32), rows_of[1].cast(tl::Type::f32), rows_of[2].cast(tl::Type::f32)}, 1)));
-        EXPECT_EQ(computed(rows.narrow(0, 32, 32).all_gather(2, group).narrow(2, 2, 1)), computed(rows_of[2].narrow(0, 32, 32).cast(tl::Type::f32)));
+        EXPECT_EQ(computed(rows.narrow(0, 32, 32).all_gather(2, group).narrow(2, 2, 1)),
+                  computed(rows_of[2].narrow(0, 32, 32).cast(tl::Type::f32)));
     });
 }
 
@@ -266,39 +271,47 @@ protected:
 };
 
 TEST_F(Gradients, all_sum) {
-    compare({5, 4}, [](const tl::Tensor &a, const tl::Group &group) { return (a * 2).all_sum(group); },
-            [](const std::vector<tl::Tensor> &all) { return std::vector(3, sum_of(all) * 2); }, false);
+    compare(
+        {5, 4}, [](const tl::Tensor &a, const tl::Group &group) { return (a * 2).all_sum(group); },
+        [](const std::vector<tl::Tensor> &all) { return std::vector(3, sum_of(all) * 2); }, false);
 }
 TEST_F(Gradients, all_max) {
-    compare({5, 4}, [](const tl::Tensor &a, const tl::Group &group) { return a.all_max(group); },
-            [](const std::vector<tl::Tensor> &all) { return std::vector(3, tl::stack({all[0], all[1], all[2]}, 2).max({.dims = {2}})); }, false);
+    compare(
+        {5, 4}, [](const tl::Tensor &a, const tl::Group &group) { return a.all_max(group); },
+        [](const std::vector<tl::Tensor> &all) { return std::vector(3, tl::stack({all[0], all[1], all[2]}, 2).max({.dims = {2}})); },
+        false);
 }
 TEST_F(Gradients, all_gather) {
     for (const int dim : {0, 1, 2}) {
-        compare({5, 4}, [&](const tl::Tensor &a, const tl::Group &group) { return a.sqr().all_gather(dim, group); },
-                [&](const std::vector<tl::Tensor> &all) { return std::vector(3, tl::cat({all[0].sqr(), all[1].sqr(), all[2].sqr()}, dim)); }, false);
+        compare(
+            {5, 4}, [&](const tl::Tensor &a, const tl::Group &group) { return a.sqr().all_gather(dim, group); },
+            [&](const std::vector<tl::Tensor> &all) { return std::vector(3, tl::cat({all[0].sqr(), all[1].sqr(), all[2].sqr()}, dim)); },
+            false);
     }
 }
 TEST_F(Gradients, sum_scatter) {
     for (const int dim : {0, 1}) {
-        compare({6, 3}, [&](const tl::Tensor &a, const tl::Group &group) { return a.sum_scatter(dim, group); },
-                [&](const std::vector<tl::Tensor> &all) { return sum_of(all).chunk(3, dim); }, true);
+        compare(
+            {6, 3}, [&](const tl::Tensor &a, const tl::Group &group) { return a.sum_scatter(dim, group); },
+            [&](const std::vector<tl::Tensor> &all) { return sum_of(all).chunk(3, dim); }, true);
     }
 }
 TEST_F(Gradients, all_to_all) {
-    compare({6, 3}, [&](const tl::Tensor &a, const tl::Group &group) { return a.all_to_all(0, group); },
-            [&](const std::vector<tl::Tensor> &all) {
-                std::vector<tl::Tensor> results;
-                for (std::size_t rank = 0; rank < 3; rank++) {
-                    results.push_back(tl::cat({all[0].chunk(3, 0)[rank], all[1].chunk(3, 0)[rank], all[2].chunk(3, 0)[rank]}, 0));
-                }
-                return results;
-            },
-            true);
+    compare(
+        {6, 3}, [&](const tl::Tensor &a, const tl::Group &group) { return a.all_to_all(0, group); },
+        [&](const std::vector<tl::Tensor> &all) {
+            std::vector<tl::Tensor> results;
+            for (std::size_t rank = 0; rank < 3; rank++) {
+                results.push_back(tl::cat({all[0].chunk(3, 0)[rank], all[1].chunk(3, 0)[rank], all[2].chunk(3, 0)[rank]}, 0));
+            }
+            return results;
+        },
+        true);
 }
 TEST_F(Gradients, broadcast) {
-    compare({4}, [&](const tl::Tensor &a, const tl::Group &group) { return a.broadcast(1, group); },
-            [&](const std::vector<tl::Tensor> &all) { return std::vector(3, all[1] + (all[0] + all[2]) * 0); }, false);
+    compare(
+        {4}, [&](const tl::Tensor &a, const tl::Group &group) { return a.broadcast(1, group); },
+        [&](const std::vector<tl::Tensor> &all) { return std::vector(3, all[1] + (all[0] + all[2]) * 0); }, false);
 }
 
 // Tensor parallelism: the columns of one matrix and the rows of the next are divided among the ranks.
@@ -352,10 +365,14 @@ TEST(Group, ranks_that_differ_are_told) {
         std::vector<std::string> words;
     };
     const Case cases[] = {
-        {[](const tl::Tensor &a, const tl::Group &group) { return a.all_max(group); }, {"node 1", "all_sum of [4] f32", "all_max of [4] f32 on rank 2"}},
-        {[](const tl::Tensor &a, const tl::Group &group) { return a.narrow(0, 0, 3).all_sum(group); }, {"node 1", "all_sum of [3] f32 on rank 2"}},
-        {[](const tl::Tensor &a, const tl::Group &group) { return a.cast(tl::Type::f16).all_sum(group); }, {"all_sum of [4] f16 on rank 2"}},
-        {[](const tl::Tensor &a, const tl::Group &group) { return a.all_sum(group).all_sum(group); }, {"node 2", "nothing on rank 0", "on rank 2"}},
+        {[](const tl::Tensor &a, const tl::Group &group) { return a.all_max(group); },
+         {"node 1", "all_sum of [4] f32", "all_max of [4] f32 on rank 2"}},
+        {[](const tl::Tensor &a, const tl::Group &group) { return a.narrow(0, 0, 3).all_sum(group); },
+         {"node 1", "all_sum of [3] f32 on rank 2"}},
+        {[](const tl::Tensor &a, const tl::Group &group) { return a.cast(tl::Type::f16).all_sum(group); },
+         {"all_sum of [4] f16 on rank 2"}},
+        {[](const tl::Tensor &a, const tl::Group &group) { return a.all_sum(group).all_sum(group); },
+         {"node 2", "nothing on rank 0", "on rank 2"}},
         {[](const tl::Tensor &a, const tl::Group &) { return a.sqr(); }, {"waited 2000 ms for rank 2"}},
     };
     for (const Case &one : cases) {
@@ -582,7 +599,8 @@ TEST(Group, what_cannot_be_is_refused) {
     EXPECT_EQ(ranks[1].text(), "local: 2 threads of a process");
     const tl::Context ctx;
     const tl::Tensor a = support::leaf(ctx, {3, 2}, 1);
-    expect_error(shape_mismatch, {"sum_scatter", "a is [3, 2] f32", "3 elements in dimension 0", "2 ranks"}, [&] { a.sum_scatter(0, ranks[0]); });
+    expect_error(shape_mismatch, {"sum_scatter", "a is [3, 2] f32", "3 elements in dimension 0", "2 ranks"},
+                 [&] { a.sum_scatter(0, ranks[0]); });
     expect_error(shape_mismatch, {"all_to_all", "1 elements in dimension 3"}, [&] { a.all_to_all(3, ranks[0]); });
     expect_error(invalid_argument, {"all_gather", "dim is 4", "0 to 3 is valid"}, [&] { a.all_gather(4, ranks[0]); });
     expect_error(invalid_argument, {"broadcast", "root is 2", "0 to 1"}, [&] { a.broadcast(2, ranks[0]); });

@@ -31,10 +31,9 @@ TEST(Completeness, every_operation_has_all_its_parts) {
                             file("cpp/api/gen/op_functions.cpp");
     std::string cases;
     for (const char *name :
-         {"add",        "mul_mat",    "mul_mat_id", "views",       "cpy",       "rows",        "blocks",    "elementwise",    "norms",
-          "attention",  "reductions", "out_prod",   "out_prod_id", "layout",    "convolution", "gradients", "gradient_edges", "random",
-          "optimisers", "sparse",     "shapes",     "wide_types",  "recurrent", "solve",
-          "collectives"})
+         {"add",        "mul_mat",    "mul_mat_id", "views",       "cpy",       "rows",        "blocks",     "elementwise",    "norms",
+          "attention",  "reductions", "out_prod",   "out_prod_id", "layout",    "convolution", "gradients",  "gradient_edges", "random",
+          "optimisers", "sparse",     "shapes",     "wide_types",  "recurrent", "solve",       "collectives"})
         cases += file("tests/cases/" + std::string(name) + ".cases");
     EXPECT_EQ(all_ops().size(), op_count);
     for (const OpDef *def : all_ops()) {

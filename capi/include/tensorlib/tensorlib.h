@@ -123,7 +123,7 @@ typedef int32_t tl_status;
 /// A defect of this library: please report it with the message.
 #define TL_STATUS_INTERNAL 13
 
-/// The ranks of a group disagree, or one of them failed, left or did not come by the deadline.
+/// The ranks of a group disagree, or one of them failed, left or missed the deadline.
 #define TL_STATUS_GROUP 14
 
 /// Receives the code and message of a failing call. Owned by the caller; pass NULL to ignore them. Set
@@ -947,7 +947,7 @@ typedef struct tl_group tl_group;
 typedef struct tl_group_params {
     /// Bytes of this struct, as the caller knows it.
     size_t struct_size;
-    /// How many milliseconds a rank waits for another one before the group is dead. 0 = 300,000, five minutes.
+    /// How many milliseconds a rank waits for another one before the group fails. 0 = 300,000, five minutes.
     uint64_t timeout_ms;
 } tl_group_params;
 
@@ -983,7 +983,7 @@ TL_API TL_NODISCARD tl_status tl_group_member(tl_group *group, int32_t rank, tl_
 /// with tl_group_free(), or NULL for a negative colour. The group itself stays.
 ///
 /// TL_STATUS_INVALID_ARGUMENT: group or out is NULL. TL_STATUS_GROUP: another rank failed, left, made another call or
-/// did not come by the deadline. TL_STATUS_BUSY: another thread uses the handle. TL_STATUS_OUT_OF_MEMORY. Any thread.
+/// missed the deadline. TL_STATUS_BUSY: another thread uses the handle. TL_STATUS_OUT_OF_MEMORY. Any thread.
 /// Since 0.1.
 TL_API TL_NODISCARD tl_status tl_group_split(tl_group *group, int32_t colour, int32_t key, tl_group **out,
         tl_error *err);
@@ -4246,10 +4246,10 @@ TL_API tl_tensor *tl_gated_linear_attn(tl_context *ctx, tl_tensor *k, tl_tensor 
 /// Computes `c = the sum of `a` over all ranks`.
 ///
 /// All ranks of the group compute it, each in a graph of its own. The nodes of groups are computed in
-/// the order in which they were built. A rank that fails, or does not come by the deadline, is an error
-/// on the others. Sums of F16, BF16, and of F32 and F64 of at most 64 KiB, are computed in the order of
-/// the ranks, so their bits do not depend on what connects the ranks. Larger sums of F32 and F64 have
-/// equal bits on all ranks.
+/// the order in which they were built. A rank that fails, or misses the deadline, is an error on the
+/// others. Sums of F16, BF16, and of F32 and F64 of at most 64 KiB, are computed in the order of the
+/// ranks, so their bits do not depend on what connects the ranks. Larger sums of F32 and F64 have equal
+/// bits on all ranks.
 /// - Shapes: `a` has the same shape and type on all ranks. `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this
 ///   type. Integers wrap around where they overflow.
@@ -4264,8 +4264,8 @@ TL_API tl_tensor *tl_all_sum(tl_context *ctx, tl_tensor *a, const tl_group *grou
 /// Computes `c = the largest element of `a` over all ranks, in each position`.
 ///
 /// All ranks of the group compute it, each in a graph of its own. The nodes of groups are computed in
-/// the order in which they were built. A rank that fails, or does not come by the deadline, is an error
-/// on the others. NaN if one of the elements is NaN. 0 counts as larger than -0.
+/// the order in which they were built. A rank that fails, or misses the deadline, is an error on the
+/// others. NaN if one of the elements is NaN. 0 counts as larger than -0.
 /// - Shapes: `a` has the same shape and type on all ranks. `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this
 ///   type. Integers wrap around where they overflow.
@@ -4280,8 +4280,8 @@ TL_API tl_tensor *tl_all_max(tl_context *ctx, tl_tensor *a, const tl_group *grou
 /// Computes `c[i0, k + rank * ne1, i2, i3] = a[i0, k, i2, i3] of that rank`.
 ///
 /// The formula is for `dim` 1. All ranks of the group compute it, each in a graph of its own. The nodes
-/// of groups are computed in the order in which they were built. A rank that fails, or does not come by
-/// the deadline, is an error on the others.
+/// of groups are computed in the order in which they were built. A rank that fails, or misses the
+/// deadline, is an error on the others.
 /// - Shapes: `a` has the same shape and type on all ranks. `c` has the shape of `a`, but as many times
 ///   its elements in dimension `dim` as there are ranks.
 /// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
@@ -4298,8 +4298,8 @@ TL_API tl_tensor *tl_all_gather(tl_context *ctx, tl_tensor *a, int64_t dim, cons
 ///
 /// The formula is for `dim` 1, where `rank` is the rank that computes. All ranks of the group compute
 /// it, each in a graph of its own. The nodes of groups are computed in the order in which they were
-/// built. A rank that fails, or does not come by the deadline, is an error on the others. Sums are
-/// computed in the order of the ranks.
+/// built. A rank that fails, or misses the deadline, is an error on the others. Sums are computed in
+/// the order of the ranks.
 /// - Shapes: `a` has the same shape and type on all ranks. The number of ranks divides the elements of
 ///   dimension `dim`, and `c` has as many times fewer in it.
 /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this
@@ -4316,8 +4316,8 @@ TL_API tl_tensor *tl_sum_scatter(tl_context *ctx, tl_tensor *a, int64_t dim, con
 /// Computes `c = `a` of the rank `root``.
 ///
 /// All ranks of the group compute it, each in a graph of its own. The nodes of groups are computed in
-/// the order in which they were built. A rank that fails, or does not come by the deadline, is an error
-/// on the others.
+/// the order in which they were built. A rank that fails, or misses the deadline, is an error on the
+/// others.
 /// - Shapes: `a` has the same shape and type on all ranks. `c` has the shape of `a`.
 /// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
 /// - Result: The type of `a`.
@@ -4333,7 +4333,7 @@ TL_API tl_tensor *tl_broadcast(tl_context *ctx, tl_tensor *a, int64_t root, cons
 ///
 /// The formula is for `dim` 1, where `rank` is the rank that computes. All ranks of the group compute
 /// it, each in a graph of its own. The nodes of groups are computed in the order in which they were
-/// built. A rank that fails, or does not come by the deadline, is an error on the others.
+/// built. A rank that fails, or misses the deadline, is an error on the others.
 /// - Shapes: `a` has the same shape and type on all ranks. The number of ranks divides the elements of
 ///   dimension `dim`. `c` has the shape of `a`.
 /// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
@@ -4351,7 +4351,7 @@ TL_API tl_tensor *tl_all_to_all(tl_context *ctx, tl_tensor *a, int64_t dim, cons
 /// The tensor is copied, so the sender does not wait. It is sent when the node is computed: make it, or
 /// a node that reads it, an output of the graph. All ranks of the group compute it, each in a graph of
 /// its own. The nodes of groups are computed in the order in which they were built. A rank that fails,
-/// or does not come by the deadline, is an error on the others.
+/// or misses the deadline, is an error on the others.
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
 /// - Result: The type of `a`.
@@ -4367,7 +4367,7 @@ TL_API tl_tensor *tl_send(tl_context *ctx, tl_tensor *a, int64_t to, const tl_gr
 ///
 /// Only the shape and the type of `a` are used. All ranks of the group compute it, each in a graph of
 /// its own. The nodes of groups are computed in the order in which they were built. A rank that fails,
-/// or does not come by the deadline, is an error on the others.
+/// or misses the deadline, is an error on the others.
 /// - Shapes: `c` has the shape of `a`, which is that of what is sent.
 /// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
 /// - Result: The type of `a`.

@@ -3115,9 +3115,9 @@ pub fn gatedLinearAttn(
 /// Computes `c = the sum of `a` over all ranks`.
 ///
 /// All ranks of the group compute it, each in a graph of its own. The nodes of groups are computed in the order in
-/// which they were built. A rank that fails, or does not come by the deadline, is an error on the others. Sums of
-/// f16, bf16, and of f32 and f64 of at most 64 KiB, are computed in the order of the ranks, so their bits do not
-/// depend on what connects the ranks. Larger sums of f32 and f64 have equal bits on all ranks.
+/// which they were built. A rank that fails, or misses the deadline, is an error on the others. Sums of f16, bf16,
+/// and of f32 and f64 of at most 64 KiB, are computed in the order of the ranks, so their bits do not depend on
+/// what connects the ranks. Larger sums of f32 and f64 have equal bits on all ranks.
 /// - Shapes: `a` has the same shape and type on all ranks. `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16, computed in f32 and rounded once; or i32, i64 or f64, computed in this type.
 ///   Integers wrap around where they overflow.
@@ -3132,8 +3132,8 @@ pub fn allSum(self: Context, a: Tensor, group: Group) Error!Tensor {
 /// Computes `c = the largest element of `a` over all ranks, in each position`.
 ///
 /// All ranks of the group compute it, each in a graph of its own. The nodes of groups are computed in the order in
-/// which they were built. A rank that fails, or does not come by the deadline, is an error on the others. NaN if
-/// one of the elements is NaN. 0 counts as larger than -0.
+/// which they were built. A rank that fails, or misses the deadline, is an error on the others. NaN if one of the
+/// elements is NaN. 0 counts as larger than -0.
 /// - Shapes: `a` has the same shape and type on all ranks. `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16, computed in f32 and rounded once; or i32, i64 or f64, computed in this type.
 ///   Integers wrap around where they overflow.
@@ -3148,8 +3148,8 @@ pub fn allMax(self: Context, a: Tensor, group: Group) Error!Tensor {
 /// Computes `c[i0, k + rank * ne1, i2, i3] = a[i0, k, i2, i3] of that rank`.
 ///
 /// The formula is for `dim` 1. All ranks of the group compute it, each in a graph of its own. The nodes of groups
-/// are computed in the order in which they were built. A rank that fails, or does not come by the deadline, is an
-/// error on the others.
+/// are computed in the order in which they were built. A rank that fails, or misses the deadline, is an error on
+/// the others.
 /// - Shapes: `a` has the same shape and type on all ranks. `c` has the shape of `a`, but as many times its
 ///   elements in dimension `dim` as there are ranks.
 /// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
@@ -3166,7 +3166,7 @@ pub fn allGather(self: Context, a: Tensor, dim: i64, group: Group) Error!Tensor 
 ///
 /// The formula is for `dim` 1, where `rank` is the rank that computes. All ranks of the group compute it, each in
 /// a graph of its own. The nodes of groups are computed in the order in which they were built. A rank that fails,
-/// or does not come by the deadline, is an error on the others. Sums are computed in the order of the ranks.
+/// or misses the deadline, is an error on the others. Sums are computed in the order of the ranks.
 /// - Shapes: `a` has the same shape and type on all ranks. The number of ranks divides the elements of dimension
 ///   `dim`, and `c` has as many times fewer in it.
 /// - Types: f32, f16 or bf16, computed in f32 and rounded once; or i32, i64 or f64, computed in this type.
@@ -3183,7 +3183,7 @@ pub fn sumScatter(self: Context, a: Tensor, dim: i64, group: Group) Error!Tensor
 /// Computes `c = `a` of the rank `root``.
 ///
 /// All ranks of the group compute it, each in a graph of its own. The nodes of groups are computed in the order in
-/// which they were built. A rank that fails, or does not come by the deadline, is an error on the others.
+/// which they were built. A rank that fails, or misses the deadline, is an error on the others.
 /// - Shapes: `a` has the same shape and type on all ranks. `c` has the shape of `a`.
 /// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
 /// - Result: The type of `a`.
@@ -3199,7 +3199,7 @@ pub fn broadcast(self: Context, a: Tensor, root: i64, group: Group) Error!Tensor
 ///
 /// The formula is for `dim` 1, where `rank` is the rank that computes. All ranks of the group compute it, each in
 /// a graph of its own. The nodes of groups are computed in the order in which they were built. A rank that fails,
-/// or does not come by the deadline, is an error on the others.
+/// or misses the deadline, is an error on the others.
 /// - Shapes: `a` has the same shape and type on all ranks. The number of ranks divides the elements of dimension
 ///   `dim`. `c` has the shape of `a`.
 /// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
@@ -3216,8 +3216,8 @@ pub fn allToAll(self: Context, a: Tensor, dim: i64, group: Group) Error!Tensor {
 ///
 /// The tensor is copied, so the sender does not wait. It is sent when the node is computed: make it, or a node
 /// that reads it, an output of the graph. All ranks of the group compute it, each in a graph of its own. The nodes
-/// of groups are computed in the order in which they were built. A rank that fails, or does not come by the
-/// deadline, is an error on the others.
+/// of groups are computed in the order in which they were built. A rank that fails, or misses the deadline, is an
+/// error on the others.
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
 /// - Result: The type of `a`.
@@ -3232,8 +3232,8 @@ pub fn send(self: Context, a: Tensor, to: i64, group: Group) Error!Tensor {
 /// Computes `c = what the rank `from` sends`.
 ///
 /// Only the shape and the type of `a` are used. All ranks of the group compute it, each in a graph of its own. The
-/// nodes of groups are computed in the order in which they were built. A rank that fails, or does not come by the
-/// deadline, is an error on the others.
+/// nodes of groups are computed in the order in which they were built. A rank that fails, or misses the deadline,
+/// is an error on the others.
 /// - Shapes: `c` has the shape of `a`, which is that of what is sent.
 /// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
 /// - Result: The type of `a`.

@@ -4982,9 +4982,9 @@ impl Tensor {
     /// Computes `c = the sum of `a` over all ranks`.
     ///
     /// All ranks of the group compute it, each in a graph of its own. The nodes of groups are computed in the order in
-    /// which they were built. A rank that fails, or does not come by the deadline, is an error on the others. Sums of
-    /// F16, BF16, and of F32 and F64 of at most 64 KiB, are computed in the order of the ranks, so their bits do not
-    /// depend on what connects the ranks. Larger sums of F32 and F64 have equal bits on all ranks.
+    /// which they were built. A rank that fails, or misses the deadline, is an error on the others. Sums of F16, BF16,
+    /// and of F32 and F64 of at most 64 KiB, are computed in the order of the ranks, so their bits do not depend on
+    /// what connects the ranks. Larger sums of F32 and F64 have equal bits on all ranks.
     /// - Shapes: `a` has the same shape and type on all ranks. `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this type. Integers
     ///   wrap around where they overflow.
@@ -5015,8 +5015,8 @@ impl Tensor {
     /// Computes `c = the largest element of `a` over all ranks, in each position`.
     ///
     /// All ranks of the group compute it, each in a graph of its own. The nodes of groups are computed in the order in
-    /// which they were built. A rank that fails, or does not come by the deadline, is an error on the others. NaN if
-    /// one of the elements is NaN. 0 counts as larger than -0.
+    /// which they were built. A rank that fails, or misses the deadline, is an error on the others. NaN if one of the
+    /// elements is NaN. 0 counts as larger than -0.
     /// - Shapes: `a` has the same shape and type on all ranks. `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this type. Integers
     ///   wrap around where they overflow.
@@ -5039,8 +5039,8 @@ impl Tensor {
     /// Computes `c[i0, k + rank * ne1, i2, i3] = a[i0, k, i2, i3] of that rank`.
     ///
     /// The formula is for `dim` 1. All ranks of the group compute it, each in a graph of its own. The nodes of groups
-    /// are computed in the order in which they were built. A rank that fails, or does not come by the deadline, is an
-    /// error on the others.
+    /// are computed in the order in which they were built. A rank that fails, or misses the deadline, is an error on
+    /// the others.
     /// - Shapes: `a` has the same shape and type on all ranks. `c` has the shape of `a`, but as many times its elements
     ///   in dimension `dim` as there are ranks.
     /// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
@@ -5065,7 +5065,7 @@ impl Tensor {
     ///
     /// The formula is for `dim` 1, where `rank` is the rank that computes. All ranks of the group compute it, each in a
     /// graph of its own. The nodes of groups are computed in the order in which they were built. A rank that fails, or
-    /// does not come by the deadline, is an error on the others. Sums are computed in the order of the ranks.
+    /// misses the deadline, is an error on the others. Sums are computed in the order of the ranks.
     /// - Shapes: `a` has the same shape and type on all ranks. The number of ranks divides the elements of dimension
     ///   `dim`, and `c` has as many times fewer in it.
     /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this type. Integers
@@ -5090,7 +5090,7 @@ impl Tensor {
     /// Computes `c = `a` of the rank `root``.
     ///
     /// All ranks of the group compute it, each in a graph of its own. The nodes of groups are computed in the order in
-    /// which they were built. A rank that fails, or does not come by the deadline, is an error on the others.
+    /// which they were built. A rank that fails, or misses the deadline, is an error on the others.
     /// - Shapes: `a` has the same shape and type on all ranks. `c` has the shape of `a`.
     /// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
     /// - Result: The type of `a`.
@@ -5114,7 +5114,7 @@ impl Tensor {
     ///
     /// The formula is for `dim` 1, where `rank` is the rank that computes. All ranks of the group compute it, each in a
     /// graph of its own. The nodes of groups are computed in the order in which they were built. A rank that fails, or
-    /// does not come by the deadline, is an error on the others.
+    /// misses the deadline, is an error on the others.
     /// - Shapes: `a` has the same shape and type on all ranks. The number of ranks divides the elements of dimension
     ///   `dim`. `c` has the shape of `a`.
     /// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
@@ -5139,8 +5139,8 @@ impl Tensor {
     ///
     /// The tensor is copied, so the sender does not wait. It is sent when the node is computed: make it, or a node that
     /// reads it, an output of the graph. All ranks of the group compute it, each in a graph of its own. The nodes of
-    /// groups are computed in the order in which they were built. A rank that fails, or does not come by the deadline,
-    /// is an error on the others.
+    /// groups are computed in the order in which they were built. A rank that fails, or misses the deadline, is an
+    /// error on the others.
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
     /// - Result: The type of `a`.
@@ -5163,8 +5163,8 @@ impl Tensor {
     /// Computes `c = what the rank `from` sends`.
     ///
     /// Only the shape and the type of `a` are used. All ranks of the group compute it, each in a graph of its own. The
-    /// nodes of groups are computed in the order in which they were built. A rank that fails, or does not come by the
-    /// deadline, is an error on the others.
+    /// nodes of groups are computed in the order in which they were built. A rank that fails, or misses the deadline,
+    /// is an error on the others.
     /// - Shapes: `c` has the shape of `a`, which is that of what is sent.
     /// - Types: Any type; a quantised one as long as no row is divided. Elements are copied exactly.
     /// - Result: The type of `a`.

@@ -5,7 +5,10 @@ use std::time::Duration;
 use tensorlib::{Backend, Context, Error, Group, GroupOptions, Result, Tensor};
 
 /// What `f` returns on each rank, which is a thread.
-fn on_ranks<T: Send + 'static>(ranks: Vec<Group>, f: impl Fn(Group) -> Result<T> + Clone + Send + 'static) -> Vec<Result<T>> {
+fn on_ranks<T: Send + 'static>(
+    ranks: Vec<Group>,
+    f: impl Fn(Group) -> Result<T> + Clone + Send + 'static,
+) -> Vec<Result<T>> {
     let start = |group| {
         let f = f.clone();
         thread::spawn(move || f(group))
@@ -66,7 +69,10 @@ fn ranks_that_differ_or_leave_are_errors() {
         0 => Ok(Vec::new()),
         _ => values(&Context::new().tensor([1], &[1f32])?.all_sum(&group)?),
     });
-    assert!(left[1].as_ref().is_err_and(|e| matches!(e, Error::Group(_)) && e.to_string().contains("rank 0 has left")), "{left:?}");
+    assert!(
+        left[1].as_ref().is_err_and(|e| matches!(e, Error::Group(_)) && e.to_string().contains("rank 0 has left")),
+        "{left:?}"
+    );
     let mut ranks = GroupOptions::new().timeout(Duration::from_millis(50)).local(2).unwrap();
     let late = values(&Context::new().tensor([1], &[1f32]).unwrap().all_sum(&ranks[0]).unwrap()).unwrap_err();
     assert!(late.to_string().contains("has waited 50 ms for rank 1"), "{late}");
@@ -82,7 +88,9 @@ fn splits_and_bad_input() {
         let there = part.as_ref().map(|part| (part.rank(), part.size()));
         assert!(group.split(Some(u32::MAX), 0).unwrap_err().to_string().contains("colour 4294967295"));
         match &part {
-            Some(part) => values(&Context::new().tensor([1], &[rank as f32])?.all_gather(0, part)?).map(|all| (there, all)),
+            Some(part) => {
+                values(&Context::new().tensor([1], &[rank as f32])?.all_gather(0, part)?).map(|all| (there, all))
+            }
             None => Ok((there, Vec::new())),
         }
     });
