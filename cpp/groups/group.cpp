@@ -72,6 +72,14 @@ void Group::die(const std::string &why, Status code) const {
     throw Dead(code, why);
 }
 
+void Group::fail_because(const std::string &why) const {
+    const std::string whole = "rank " + std::to_string(rank()) + " has failed: " + why;
+    std::lock_guard lock(failure_lock_);
+    if (!failure_.empty()) return;
+    failure_ = whole;
+    engine_->abandon(whole);
+}
+
 void Group::exchange(const Call &call, const std::function<GroupEngine::Started()> &start) const {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point deadline = Clock::now() + params_.timeout;

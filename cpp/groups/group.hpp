@@ -59,6 +59,9 @@ public:
     void send(const Call &call, const std::byte *own, std::size_t bytes, int to) const;
     void receive(const Call &call, std::byte *result, std::size_t bytes, int from) const;
 
+    // This rank cannot go on: fails the group, unless it has failed already.
+    void fail_because(const std::string &why) const;
+
     // Null for a negative colour.
     Ref<Group> split(int colour, int key) const;
 

@@ -7,6 +7,7 @@
 #include "ops/gen/op_facts.hpp"
 #include "ops/sliding_check.hpp"
 
+#include <limits>
 #include <vector>
 
 namespace tensorlib::core::ops {
@@ -129,8 +130,16 @@ Tensor *col2im_1d_compose(NodeBatch &nodes, std::span<Tensor *const> src, const 
     windows.positions = a.ne[1];
     check_elements(facts::col2im_1d, src, 0, windows);
     // A longer stride than the taps leaves gaps, and no group overlaps another.
-    const std::int64_t n = a.ne[1], stride = attrs.stride, groups = (windows.taps - 1) / stride + 1, length = (n + groups - 1) * stride;
+    const std::int64_t n = a.ne[1], stride = attrs.stride, groups = (windows.taps - 1) / stride + 1;
     check_planes(facts::col2im_1d, src, groups, "windows over an element");
+    // Before the padding is cut off, there may be more elements than the result has.
+    std::size_t all = 0;
+    constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
+    if (!checked_mul(static_cast<std::size_t>(n + groups - 1), static_cast<std::size_t>(stride), all) || all > most) {
+        fail(Status::invalid_argument, "%s: sizes beyond 2^63 - 1",
+             windows_text(facts::col2im_1d, src, 0, windows.positions, "positions", windows).c_str());
+    }
+    const auto length = static_cast<std::int64_t>(all);
     Tensor *taps = nodes.make(Op::cast, {src[0]}, {Attr::of_text("to", "f32")});
     taps = shaped(nodes, taps, Extents{windows.taps, attrs.channels, n, 1});
     Tensor *sum = nullptr;

@@ -138,4 +138,23 @@ void check_collectives(Graph &graph, StepWatch *watch) {
     graph.has_agreed = true;
 }
 
+void fail_groups(const Graph &graph) noexcept {
+    if (!graph.has_agreed) return;
+    try {
+        std::string why = "no memory";
+        try {
+            throw;
+        } catch (const Error &error) {
+            why = error.what();
+        } catch (const std::exception &) {
+            // Another exception is exhausted memory, or a defect whose text is for its own rank.
+        }
+        for (const Tensor *node : graph.nodes()) {
+            if (node->is_collective) group_of(*node).fail_because(why);
+        }
+    } catch (...) {
+        // Without memory for the reason, the others wait until the deadline.
+    }
+}
+
 }  // namespace tensorlib::core

@@ -21,4 +21,8 @@ void pack(const TensorRef &a, std::byte *to) noexcept;
 // without such nodes, and for one that was checked.
 void check_collectives(Graph &graph, StepWatch *watch);
 
+// Fails the groups of a run that ends with the exception that is being handled: this rank's part of what they exchanged is
+// wrong or missing. Does nothing before the ranks have agreed.
+void fail_groups(const Graph &graph) noexcept;
+
 }  // namespace tensorlib::core

@@ -208,6 +208,7 @@ void compute(Graph &graph, Backend &backend) {
     } catch (...) {
         // The locks are released next, so no work may still write.
         backend.drain();
+        fail_groups(graph);
         throw;
     }
     plan.end_run();

@@ -578,6 +578,39 @@ TEST(Group, a_run_that_waits_can_be_stopped) {
                  [&] { tl::Backend("cpu", {1}).compute({support::leaf(other, {4}, 1).all_sum(ranks[1])}); });
 }
 
+// What this rank exchanged is wrong or missing, so the others are told at once.
+TEST(Group, a_run_that_fails_fails_the_group) {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto run = [](const tl::Group &group) {
+        const tl::Context ctx;
+        const tl::Backend cpu("cpu", {1});
+        const bool fails = group.rank() == 1;
+        // A row that does not exist is found at the end of the run, after the first exchange.
+        const tl::Tensor rows = ctx.tensor<std::int32_t>({1}, {fails ? 7 : 1});
+        const tl::Tensor sum = get_rows(support::leaf(ctx, {4, 2}, 1), rows).all_sum(group);
+        if (fails) {
+            expect_error(tl::Status::invalid_argument, {"get_rows", "7"}, [&] { cpu.compute({sum}); });
+        } else {
+            cpu.compute({sum});
+            const auto again = [&] {
+                for (;;) cpu.compute({sum});
+            };
+            expect_error(tl::Status::group, {"rank 1 has failed: graph_compute: get_rows", "7"}, again);
+        }
+    };
+    for (const std::string &error : errors_of_ranks(tl::Group::local(2, {.timeout = 60s}), run)) EXPECT_EQ(error, "");
+    // One that is stopped between two exchanges.
+    const auto stopped = [](const tl::Group &group) {
+        const tl::Context ctx;
+        const tl::Graph graph{support::leaf(ctx, {4}, 1).all_sum(group).sqr().all_sum(group)};
+        if (group.rank() == 1) graph.set_progress([](std::size_t done, std::size_t) { return done == 0; });
+        expect_error(group.rank() == 1 ? tl::Status::aborted : tl::Status::group, {"progress callback"},
+                     [&] { graph.compute(tl::Backend("cpu", {1})); });
+    };
+    for (const std::string &error : errors_of_ranks(tl::Group::local(2, {.timeout = 60s}), stopped)) EXPECT_EQ(error, "");
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 30s);
+}
+
 TEST(Group, what_cannot_be_is_refused) {
     using enum tl::Status;
     for (const char *name : {"", "selv", "local", "local:", "local:0", "local:1025", "local:2x", "local:-1", "local: 2", "mpi "}) {
