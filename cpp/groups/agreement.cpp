@@ -23,8 +23,7 @@ Hash hash_of(std::string_view text, Hash hash = 0xCBF29CE484222325u) noexcept {
 template <class T>
 std::vector<T> gathered(const Group &group, const Group::Call &call, const std::vector<T> &own) {
     std::vector<T> all(own.size() * static_cast<std::size_t>(group.size()));
-    group.all_gather(call, reinterpret_cast<const std::byte *>(own.data()), reinterpret_cast<std::byte *>(all.data()),
-                     own.size() * sizeof(T));
+    group.gather(call, reinterpret_cast<const std::byte *>(own.data()), reinterpret_cast<std::byte *>(all.data()), own.size() * sizeof(T));
     return all;
 }
 

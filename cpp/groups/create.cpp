@@ -24,7 +24,7 @@ int n_local(std::string_view name) {
 
 // A launcher's variable that says that the process is one of several; empty if there is none.
 std::string launched_by() {
-    // Of Open MPI; of MPICH, Intel MPI and others with PMI; of MVAPICH; of Slurm's srun.
+    // Set by Open MPI; by MPICH, Intel MPI and others with PMI; by MVAPICH; by Slurm's srun.
     for (const char *variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"}) {
         const std::string value = platform::environment(variable);
         if (!value.empty() && value != "1") return std::string(variable) + "=" + value;

@@ -41,9 +41,9 @@ public:
 
     using Started = std::unique_ptr<Exchange>;
     // `all` gets `bytes` bytes of each rank, in the order of ranks.
-    virtual Started all_gather(const std::byte *own, std::byte *all, std::size_t bytes) = 0;
+    virtual Started gather(const std::byte *own, std::byte *all, std::size_t bytes) = 0;
     // `own` has `bytes` bytes for each rank, and `all` gets those of each rank for this one.
-    virtual Started all_to_all(const std::byte *own, std::byte *all, std::size_t bytes) = 0;
+    virtual Started swap_parts(const std::byte *own, std::byte *all, std::size_t bytes) = 0;
     // `result` gets the root's bytes. Only the root's `own` is read.
     virtual Started broadcast(const std::byte *own, std::byte *result, std::size_t bytes, int root) = 0;
     // The reduction of n elements over all ranks, in an order of the engine's own.

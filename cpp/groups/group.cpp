@@ -105,14 +105,14 @@ void Group::exchange(const Call &call, const std::function<GroupEngine::Started(
     }
 }
 
-void Group::all_gather(const Call &call, const std::byte *own, std::byte *all, std::size_t bytes) const {
+void Group::gather(const Call &call, const std::byte *own, std::byte *all, std::size_t bytes) const {
     const Use use(*this, call);
-    exchange(call, [&] { return engine_->all_gather(own, all, bytes); });
+    exchange(call, [&] { return engine_->gather(own, all, bytes); });
 }
 
-void Group::all_to_all(const Call &call, const std::byte *own, std::byte *all, std::size_t bytes) const {
+void Group::swap_parts(const Call &call, const std::byte *own, std::byte *all, std::size_t bytes) const {
     const Use use(*this, call);
-    exchange(call, [&] { return engine_->all_to_all(own, all, bytes); });
+    exchange(call, [&] { return engine_->swap_parts(own, all, bytes); });
 }
 
 void Group::broadcast(const Call &call, const std::byte *own, std::byte *result, std::size_t bytes, int root) const {
@@ -146,20 +146,21 @@ void Group::all_reduce(const Call &call, Reduction reduction, DType type, const 
     for (std::int64_t i = 0; i < n; i += at_once(type)) {
         const std::int64_t some = std::min(at_once(type), n - i);
         const std::size_t first = static_cast<std::size_t>(i) * each, bytes = static_cast<std::size_t>(some) * each;
-        exchange(call, [&] { return engine_->all_gather(own + first, workspace, bytes); });
+        exchange(call, [&] { return engine_->gather(own + first, workspace, bytes); });
         for (std::size_t rank = 0; rank < parts.size(); rank++) parts[rank] = workspace + rank * bytes;
         reduce_in_order(reduction, type, parts, result + first, some);
     }
 }
 
-std::size_t Group::sum_scatter_workspace(DType type, std::int64_t n) const noexcept {
+std::size_t Group::reduce_parts_workspace(DType type, std::int64_t n) const noexcept {
     return static_cast<std::size_t>(n) * traits(type).size * static_cast<std::size_t>(size());
 }
 
-void Group::sum_scatter(const Call &call, DType type, const std::byte *own, std::byte *result, std::int64_t n, std::byte *workspace) const {
+void Group::reduce_parts(const Call &call, DType type, const std::byte *own, std::byte *result, std::int64_t n,
+                         std::byte *workspace) const {
     const Use use(*this, call);
     const std::size_t bytes = static_cast<std::size_t>(n) * traits(type).size;
-    exchange(call, [&] { return engine_->all_to_all(own, workspace, bytes); });
+    exchange(call, [&] { return engine_->swap_parts(own, workspace, bytes); });
     std::vector<const std::byte *> parts;
     for (int rank = 0; rank < size(); rank++) parts.push_back(workspace + static_cast<std::size_t>(rank) * bytes);
     reduce_in_order(Reduction::sum, type, parts, result, n);

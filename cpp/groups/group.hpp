@@ -46,16 +46,16 @@ public:
     };
 
     // See GroupEngine. Memory is contiguous, and `own` and the result do not overlap. `workspace` is memory to work with.
-    void all_gather(const Call &call, const std::byte *own, std::byte *all, std::size_t bytes) const;
-    void all_to_all(const Call &call, const std::byte *own, std::byte *all, std::size_t bytes) const;
+    void gather(const Call &call, const std::byte *own, std::byte *all, std::size_t bytes) const;
+    void swap_parts(const Call &call, const std::byte *own, std::byte *all, std::size_t bytes) const;
     void broadcast(const Call &call, const std::byte *own, std::byte *result, std::size_t bytes, int root) const;
     // reduce_in_order() of what the ranks have; with F32 in more than 64 KiB, the sum in the engine's own order.
     void all_reduce(const Call &call, Reduction reduction, DType type, const std::byte *own, std::byte *result, std::int64_t n,
                     std::byte *workspace) const;
     std::size_t all_reduce_workspace(Reduction reduction, DType type, std::int64_t n) const noexcept;
     // This rank's share of the sums: `own` has n elements for each rank, in the order of ranks.
-    void sum_scatter(const Call &call, DType type, const std::byte *own, std::byte *result, std::int64_t n, std::byte *workspace) const;
-    std::size_t sum_scatter_workspace(DType type, std::int64_t n) const noexcept;
+    void reduce_parts(const Call &call, DType type, const std::byte *own, std::byte *result, std::int64_t n, std::byte *workspace) const;
+    std::size_t reduce_parts_workspace(DType type, std::int64_t n) const noexcept;
     void send(const Call &call, const std::byte *own, std::size_t bytes, int to) const;
     void receive(const Call &call, std::byte *result, std::size_t bytes, int from) const;
 

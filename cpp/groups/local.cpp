@@ -15,7 +15,7 @@ namespace tensorlib::core {
 
 namespace {
 
-enum class Kind : std::uint8_t { all_gather, all_to_all, broadcast, all_reduce, split, transfer };
+enum class Kind : std::uint8_t { gather, swap_parts, broadcast, all_reduce, split, transfer };
 
 // What a rank contributes to a rendezvous.
 struct Contribution {
@@ -33,7 +33,7 @@ struct Contribution {
         return kind == other.kind && bytes == other.bytes && root == other.root && reduction == other.reduction && type == other.type;
     }
     std::string text() const {
-        constexpr const char *names[] = {"all_gather", "all_to_all", "broadcast", "all_reduce", "split", "transfer"};
+        constexpr const char *names[] = {"gather", "swap_parts", "broadcast", "all_reduce", "split", "transfer"};
         return format_text("%s of %zu bytes", names[static_cast<std::size_t>(kind)], bytes);
     }
 };
@@ -165,10 +165,10 @@ private:
             if (bytes != 0) std::memcpy(to, from, bytes);
         };
         switch (own.kind) {
-            case Kind::all_gather:
+            case Kind::gather:
                 for (std::size_t rank = 0; rank < all.size(); rank++) copy(own.result + rank * own.bytes, all[rank].own, own.bytes);
                 return;
-            case Kind::all_to_all:
+            case Kind::swap_parts:
                 for (std::size_t rank = 0; rank < all.size(); rank++) {
                     copy(own.result + rank * own.bytes, all[rank].own + static_cast<std::size_t>(place_) * own.bytes, own.bytes);
                 }
@@ -211,11 +211,11 @@ public:
         return shared_->size == 1 ? "self: one rank" : format_text("local: %d threads of a process", size());
     }
 
-    Started all_gather(const std::byte *own, std::byte *all, std::size_t bytes) override {
-        return join({.kind = Kind::all_gather, .own = own, .result = all, .bytes = bytes});
+    Started gather(const std::byte *own, std::byte *all, std::size_t bytes) override {
+        return join({.kind = Kind::gather, .own = own, .result = all, .bytes = bytes});
     }
-    Started all_to_all(const std::byte *own, std::byte *all, std::size_t bytes) override {
-        return join({.kind = Kind::all_to_all, .own = own, .result = all, .bytes = bytes});
+    Started swap_parts(const std::byte *own, std::byte *all, std::size_t bytes) override {
+        return join({.kind = Kind::swap_parts, .own = own, .result = all, .bytes = bytes});
     }
     Started broadcast(const std::byte *own, std::byte *result, std::size_t bytes, int root) override {
         return join({.kind = Kind::broadcast, .own = own, .result = result, .bytes = bytes, .root = root});

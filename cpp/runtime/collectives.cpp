@@ -56,7 +56,7 @@ std::size_t collective_workspace(const Tensor &node) noexcept {
         case Op::all_sum:
         case Op::all_max: return group.all_reduce_workspace(reduction_of(node), type, n);
         case Op::all_gather: return is_divided ? node.layout.nbytes() : 0;
-        case Op::sum_scatter: return group.sum_scatter_workspace(type, n) + (is_divided ? node.src[0]->layout.nbytes() : 0);
+        case Op::sum_scatter: return group.reduce_parts_workspace(type, n) + (is_divided ? node.src[0]->layout.nbytes() : 0);
         case Op::all_to_all: return is_divided ? 2 * node.layout.nbytes() : 0;
         default: return 0;
     }
@@ -75,19 +75,19 @@ void run_collective(const Tensor &node, const std::byte *a, std::byte *c, std::b
         case Op::all_sum:
         case Op::all_max: return group.all_reduce(call, reduction_of(node), operand.type, a, c, operand.n_elements(), workspace);
         case Op::all_gather:
-            if (d.outer == 1) return group.all_gather(call, a, c, bytes);
-            group.all_gather(call, a, workspace, bytes);
+            if (d.outer == 1) return group.gather(call, a, c, bytes);
+            group.gather(call, a, workspace, bytes);
             return unite(d, n, workspace, c);
         case Op::sum_scatter: {
             std::byte *parts = workspace + (d.outer > 1 ? bytes : 0);
             if (d.outer > 1) divide(d, n, a, workspace);
-            return group.sum_scatter(call, operand.type, d.outer > 1 ? workspace : a, c, node.layout.n_elements(), parts);
+            return group.reduce_parts(call, operand.type, d.outer > 1 ? workspace : a, c, node.layout.n_elements(), parts);
         }
         case Op::broadcast: return group.broadcast(call, a, c, bytes, static_cast<int>(attrs_of<ops::BroadcastAttrs>(node).root));
         case Op::all_to_all:
-            if (d.outer == 1) return group.all_to_all(call, a, c, bytes / n);
+            if (d.outer == 1) return group.swap_parts(call, a, c, bytes / n);
             divide(d, n, a, workspace);
-            group.all_to_all(call, workspace, workspace + bytes, bytes / n);
+            group.swap_parts(call, workspace, workspace + bytes, bytes / n);
             return unite(d, n, workspace + bytes, c);
         case Op::send:
             group.send(call, a, bytes, static_cast<int>(attrs_of<ops::SendAttrs>(node).to));

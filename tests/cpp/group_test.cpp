@@ -1,4 +1,4 @@
-// Groups: what each operation gives each rank, for types, shapes and strides; gradients beside one process; ranks that differ,
+// Groups: what each operation gives each rank, for types, shapes and strides; gradients compared with one process; ranks that differ,
 // fail, leave or do not come; the order of nodes; splits.
 #include "random_tensors.hpp"
 #include "ranks.hpp"
