@@ -126,6 +126,7 @@ void Graph::fill_block(const GraphParts &parts, std::span<Tensor *const> outputs
     n_outputs_ = outputs.size();
     n_sources_ = parts.source_indices.size();
     hash_ = hash_of(parts);
+    has_collectives_ = std::ranges::any_of(parts.nodes, [](const Tensor *node) { return node->is_collective; });
     const auto purpose = [&] { return format_text("graph_create: a graph of %zu nodes", parts.nodes.size()); };
     block_ = for_purpose(purpose, [&] { return context_->allocate_object(block_size()); });
     nodes_ = static_cast<Tensor **>(block_);

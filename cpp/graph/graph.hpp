@@ -72,6 +72,8 @@ public:
     using Observe = bool (*)(void *user_data, ::tl_tensor *node, std::size_t done, std::size_t total);
     Observe observe = nullptr;  // under busy()
     void *observe_data = nullptr;
+    // Whether it has nodes of groups.
+    bool has_collectives() const noexcept { return has_collectives_; }
     // Whether the other ranks' graphs were compared with this one, if it has nodes of groups.
     bool has_agreed = false;  // under busy()
     // Whether plans run each node by itself, so that each has a result.
@@ -99,6 +101,7 @@ private:
     NodeIndex *source_indices_ = nullptr, *output_indices_ = nullptr;
     std::size_t n_nodes_ = 0, n_leafs_ = 0, n_outputs_ = 0, n_sources_ = 0;
     std::uint64_t hash_ = 0;
+    bool has_collectives_ = false;
 
     // A second block if nodes are recomputed: the clones, all nodes' sources, and where each node's sources begin.
     void *clones_block_ = nullptr;

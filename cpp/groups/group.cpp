@@ -35,23 +35,19 @@ void rest(int round) {
 
 }  // namespace
 
-class Group::Use {
-public:
-    Use(const Group &group, const Call &call) : group_(group) {
-        if (group_.in_use_.exchange(true, std::memory_order_acquire))
-            fail(Status::busy, "%s: another thread uses this handle of the group", call.what().c_str());
-        std::lock_guard lock(group_.failure_lock_);
-        if (group_.failure_.empty()) return;
-        group_.in_use_.store(false, std::memory_order_release);
-        fail(Status::group, "%s: the group has failed: %s", call.what().c_str(), group_.failure_.c_str());
-    }
-    ~Use() { group_.in_use_.store(false, std::memory_order_release); }
-    Use(const Use &) = delete;
-    Use &operator=(const Use &) = delete;
+Group::Hold::Hold(const Group &group, const char *what) : group_(&group) {
+    if (group.in_use_.exchange(true, std::memory_order_acquire))
+        fail(Status::busy, "%s: another call uses this handle of the group, that of rank %d", what, group.rank());
+}
 
-private:
-    const Group &group_;
-};
+Group::Hold::~Hold() {
+    if (group_) group_->in_use_.store(false, std::memory_order_release);
+}
+
+void Group::check_failure(const Call &call) const {
+    std::lock_guard lock(failure_lock_);
+    if (!failure_.empty()) fail(Status::group, "%s: the group has failed: %s", call.what().c_str(), failure_.c_str());
+}
 
 std::vector<Ref<Group>> Group::local(int size, const GroupParams &params) {
     if (size < 1 || size > most_local_ranks)
@@ -81,6 +77,7 @@ void Group::fail_because(const std::string &why) const {
 }
 
 void Group::exchange(const Call &call, const std::function<GroupEngine::Started()> &start) const {
+    check_failure(call);
     using Clock = std::chrono::steady_clock;
     const Clock::time_point deadline = Clock::now() + params_.timeout;
     const auto own = [&] { return call.what() + ": rank " + std::to_string(rank()); };
@@ -106,17 +103,14 @@ void Group::exchange(const Call &call, const std::function<GroupEngine::Started(
 }
 
 void Group::gather(const Call &call, const std::byte *own, std::byte *all, std::size_t bytes) const {
-    const Use use(*this, call);
     exchange(call, [&] { return engine_->gather(own, all, bytes); });
 }
 
 void Group::swap_parts(const Call &call, const std::byte *own, std::byte *all, std::size_t bytes) const {
-    const Use use(*this, call);
     exchange(call, [&] { return engine_->swap_parts(own, all, bytes); });
 }
 
 void Group::broadcast(const Call &call, const std::byte *own, std::byte *result, std::size_t bytes, int root) const {
-    const Use use(*this, call);
     exchange(call, [&] { return engine_->broadcast(own, result, bytes, root); });
 }
 
@@ -139,7 +133,6 @@ std::size_t Group::all_reduce_workspace(Reduction reduction, DType type, std::in
 
 void Group::all_reduce(const Call &call, Reduction reduction, DType type, const std::byte *own, std::byte *result, std::int64_t n,
                        std::byte *workspace) const {
-    const Use use(*this, call);
     if (!gathers(reduction, type, n)) return exchange(call, [&] { return engine_->all_reduce(reduction, type, own, result, n); });
     const std::size_t each = traits(type).size;
     std::vector<const std::byte *> parts(static_cast<std::size_t>(size()));
@@ -158,7 +151,6 @@ std::size_t Group::reduce_parts_workspace(DType type, std::int64_t n) const noex
 
 void Group::reduce_parts(const Call &call, DType type, const std::byte *own, std::byte *result, std::int64_t n,
                          std::byte *workspace) const {
-    const Use use(*this, call);
     const std::size_t bytes = static_cast<std::size_t>(n) * traits(type).size;
     exchange(call, [&] { return engine_->swap_parts(own, workspace, bytes); });
     std::vector<const std::byte *> parts;
@@ -167,7 +159,7 @@ void Group::reduce_parts(const Call &call, DType type, const std::byte *own, std
 }
 
 void Group::send(const Call &call, const std::byte *own, std::size_t bytes, int to) const {
-    const Use use(*this, call);
+    check_failure(call);
     try {
         engine_->send(own, bytes, to);
     } catch (const Error &error) {
@@ -176,13 +168,12 @@ void Group::send(const Call &call, const std::byte *own, std::size_t bytes, int 
 }
 
 void Group::receive(const Call &call, std::byte *result, std::size_t bytes, int from) const {
-    const Use use(*this, call);
     exchange(call, [&] { return engine_->receive(result, bytes, from); });
 }
 
 Ref<Group> Group::split(int colour, int key) const {
     const Call call{[] { return std::string("group_split"); }};
-    const Use use(*this, call);
+    const Hold hold(*this, "group_split");
     std::unique_ptr<GroupEngine> end;
     exchange(call, [&] { return engine_->split(colour, key, end); });
     return end ? Ref<Group>::adopt(new Group(std::move(end), params_)) : Ref<Group>();

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tensorlib::core {
@@ -26,9 +27,8 @@ struct GroupParams {
 // The most ranks of a local group.
 constexpr int most_local_ranks = 1024;
 
-// All calls but the first few wait for the other ranks. They throw Error(group) at the deadline, if another rank has failed,
-// left or made another call, and ever after; Error(busy) while another thread is in one. Any number of handles may be in use
-// at once.
+// Exchanges wait for the other ranks. They throw Error(group) at the deadline, if another rank has failed, left or made another
+// call, and ever after. One thread at a time exchanges with a handle (Hold). Different handles are independent.
 class Group final : public RefCounted, public Numbered<Group> {
 public:
     // The handles of a group whose ranks are threads of this process, in the order of ranks.
@@ -43,6 +43,17 @@ public:
     struct Call {
         std::function<std::string()> what;
         StepWatch *watch = nullptr;
+    };
+
+    // The handle is in use by a run, or by split(): another one would mix up the exchanges. Throws Error(busy) if it is in use.
+    class Hold {
+    public:
+        Hold(const Group &group, const char *what);
+        Hold(Hold &&other) noexcept : group_(std::exchange(other.group_, nullptr)) {}
+        ~Hold();
+
+    private:
+        const Group *group_;
     };
 
     // See GroupEngine. Memory is contiguous, and `own` and the result do not overlap. `workspace` is memory to work with.
@@ -73,8 +84,7 @@ public:
 private:
     ~Group() override = default;
 
-    // A call of one thread.
-    class Use;
+    void check_failure(const Call &call) const;
     // Starts an exchange and waits until it is done.
     void exchange(const Call &call, const std::function<GroupEngine::Started()> &start) const;
     // Fails the group, for all ranks and later calls.

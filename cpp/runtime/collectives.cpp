@@ -111,8 +111,22 @@ void pack(const TensorRef &a, std::byte *to) noexcept {
     }
 }
 
+std::vector<Group::Hold> hold_groups(const Graph &graph) {
+    std::vector<Group::Hold> holds;
+    if (!graph.has_collectives()) return holds;
+    std::vector<const Group *> held;
+    for (const Tensor *node : graph.nodes()) {
+        if (!node->is_collective) continue;
+        const Group &group = group_of(*node);
+        if (std::ranges::find(held, &group) != held.end()) continue;
+        holds.emplace_back(group, "graph_compute");
+        held.push_back(&group);
+    }
+    return holds;
+}
+
 void check_collectives(Graph &graph, StepWatch *watch) {
-    if (graph.has_agreed) return;
+    if (graph.has_agreed || !graph.has_collectives()) return;
     const auto nodes = graph.nodes();
     struct OfGroup {
         const Group *group;

@@ -3,9 +3,11 @@
 
 #include "base/step_watch.hpp"
 #include "graph/graph.hpp"
+#include "groups/group.hpp"
 #include "runtime/kernel.hpp"
 
 #include <cstddef>
+#include <vector>
 
 namespace tensorlib::core {
 
@@ -16,6 +18,9 @@ std::size_t collective_workspace(const Tensor &node) noexcept;
 
 // Copies the elements of an operand that is not contiguous.
 void pack(const TensorRef &a, std::byte *to) noexcept;
+
+// Holds the groups of a graph's nodes for a run. Throws Error(busy) if another call uses one of them.
+std::vector<Group::Hold> hold_groups(const Graph &graph);
 
 // Whether the other ranks' graphs have the same nodes of groups. Throws Error(group) if not. Does nothing for a graph
 // without such nodes, and for one that was checked.

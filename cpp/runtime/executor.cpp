@@ -189,6 +189,7 @@ void run_steps(Graph &graph, Plan &plan, Backend &backend) {
 
 void compute(Graph &graph, Backend &backend) {
     const RunLocks locks(graph, backend, "graph_compute");
+    const std::vector<Group::Hold> groups = hold_groups(graph);
     PlanUse use(graph, backend);
     std::list<Trace::Run> traced;
     for (Backend *part : backend.parts()) {
