@@ -34,6 +34,7 @@ private:
     std::string kernels_refusals(const Problem &problem, const Kernel *chosen) const override;
     ~CudaBackend() override;
 
+    void exchange(const Step &step);
     cudaError_t record(std::span<const Step> steps, cudaGraphExec_t &graph);
 
     const CudaDevice &device_;
