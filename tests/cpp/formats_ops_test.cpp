@@ -301,4 +301,29 @@ TEST_P(Formats, casts_and_copies_to_plain_types) {
     }
 }
 
+// Elements that lie apart are gathered for the blocks, and scattered from them.
+TEST_P(Formats, rows_are_stored_from_and_to_any_strides) {
+    const std::int64_t n = 2 * traits(GetParam()).block_size;
+    const auto type = static_cast<tl::Type>(GetParam());
+    for (const std::string &isa : support::isas()) {
+        for (const int threads : {1, 3}) {
+            const auto cpu = backend(isa, threads);
+            tl::Context ctx;
+            const auto rows = ctx.tensor<std::int32_t>({5}, {6, 0, 3, 1, 5});
+            for (const tl::Type from : {tl::Type::f32, tl::Type::f16, tl::Type::f64}) {
+                const auto apart = support::leaf(ctx, {5, n}, 3).cast(from).transpose();
+                const auto stored = set_rows(ctx.zeros(type, {n, 7}), apart, rows),
+                           wanted = set_rows(ctx.zeros(type, {n, 7}), apart.cont(), rows);
+                cpu.compute({stored, wanted});
+                EXPECT_EQ(stored.read_f32(), wanted.read_f32()) << isa << " from " << tl::type_name(from);
+                const auto blocks = blocks_leaf(ctx, GetParam(), {n, 5}, 12);
+                const auto scattered = set_rows(ctx.zeros(from, {7, n}).transpose(), blocks, rows);
+                const auto together = set_rows(ctx.zeros(from, {n, 7}), blocks, rows);
+                cpu.compute({scattered, together});
+                EXPECT_EQ(scattered.read_f32(), together.read_f32()) << isa << " to " << tl::type_name(from);
+            }
+        }
+    }
+}
+
 }  // namespace
