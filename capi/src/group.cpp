@@ -23,15 +23,19 @@ tl_status tl_group_create(const char *name, const tl_group_params *params, tl_gr
 tl_status tl_group_member(tl_group *group, int32_t rank, tl_group **out, tl_error *err) {
     constexpr const char *function = "group_member";
     if (out) *out = nullptr;
-    return guarded(
-        err, [&] { *required(out, function, "out") = wrap(unwrap(required(group, function, "group"))->take_member(rank).release()); });
+    return guarded(err, [&] {
+        required(out, function, "out");
+        *out = wrap(unwrap(required(group, function, "group"))->take_member(rank).release());
+    });
 }
 
 tl_status tl_group_split(tl_group *group, int32_t colour, int32_t key, tl_group **out, tl_error *err) {
     constexpr const char *function = "group_split";
     if (out) *out = nullptr;
-    return guarded(
-        err, [&] { *required(out, function, "out") = wrap(unwrap(required(group, function, "group"))->split(colour, key).release()); });
+    return guarded(err, [&] {
+        required(out, function, "out");
+        *out = wrap(unwrap(required(group, function, "group"))->split(colour, key).release());
+    });
 }
 
 int32_t tl_group_rank(const tl_group *group) { return group ? unwrap(group)->rank() : 0; }

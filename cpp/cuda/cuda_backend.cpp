@@ -7,7 +7,7 @@
 #include "runtime/trace.hpp"
 
 #include <algorithm>
-#include <vector>
+#include <memory>
 
 namespace tensorlib::core {
 
@@ -131,8 +131,8 @@ void CudaBackend::exchange(const Step &step) {
     finish();
     const Layout &a = step.node->src[0]->layout;
     const std::size_t spanned = a.span_bytes(), packed = a.contiguous() ? 0 : a.nbytes(), result = step.node->layout.nbytes();
-    std::vector<std::byte> host(spanned + packed + result + collective_workspace(*step.node));
-    std::byte *own = host.data(), *to = own + spanned + packed;
+    const auto host = std::make_unique_for_overwrite<std::byte[]>(spanned + packed + result + collective_workspace(*step.node));
+    std::byte *own = host.get(), *to = own + spanned + packed;
     CudaMemory &memory = device_.cuda_memory();
     if (a.n_elements() != 0) memory.read(own, step.src[0].data, spanned);
     if (packed != 0) {

@@ -3,9 +3,7 @@
 #include "base/fail.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
 
 namespace tensorlib::core {

@@ -17,13 +17,13 @@ constexpr std::size_t most_gathered = std::size_t{64} << 10;
 // What is gathered at once, of all ranks together.
 constexpr std::size_t most_gathered_at_once = std::size_t{4} << 20;
 
-// What die() throws.
-class Dead : public Error {
+// What fail_group() throws.
+class GroupFailure : public Error {
     using Error::Error;
 };
 
 // Ranks may share cores, so a rank that waits offers its own.
-void rest(int round) {
+void back_off(int round) {
     if (round < 64) {
         cpu_relax();
     } else if (round < 4096) {
@@ -59,22 +59,21 @@ std::vector<Ref<Group>> Group::local(int size, const GroupParams &params) {
 
 Group::Group(std::unique_ptr<GroupEngine> engine, const GroupParams &params) : engine_(std::move(engine)), params_(params) {}
 
-void Group::die(const std::string &why, Status code) const {
+void Group::note_failure(const std::string &why) const {
     {
         std::lock_guard lock(failure_lock_);
-        if (failure_.empty()) failure_ = why;
+        if (!failure_.empty()) return;
+        failure_ = why;
     }
     engine_->abandon(why);
-    throw Dead(code, why);
 }
 
-void Group::fail_because(const std::string &why) const {
-    const std::string whole = "rank " + std::to_string(rank()) + " has failed: " + why;
-    std::lock_guard lock(failure_lock_);
-    if (!failure_.empty()) return;
-    failure_ = whole;
-    engine_->abandon(whole);
+void Group::fail_group(const std::string &why, Status code) const {
+    note_failure(why);
+    throw GroupFailure(code, why);
 }
+
+void Group::fail_because(const std::string &why) const { note_failure("rank " + std::to_string(rank()) + " has failed: " + why); }
 
 void Group::exchange(const Call &call, const std::function<GroupEngine::Started()> &start) const {
     check_failure(call);
@@ -84,21 +83,21 @@ void Group::exchange(const Call &call, const std::function<GroupEngine::Started(
     try {
         const GroupEngine::Started exchange = start();
         for (int round = 0; !exchange->advance(); round++) {
-            rest(round);
+            back_off(round);
             if (round % 64 != 63) continue;
             if (call.watch && !call.watch->goes_on() && exchange->cancel())
-                die(own() + " was stopped by its progress callback", Status::aborted);
+                fail_group(own() + " was stopped by its progress callback", Status::aborted);
             if (Clock::now() < deadline) continue;
             const std::string missing = exchange->missing();
             if (!exchange->cancel()) continue;
-            die(own() + format_text(" has waited %lld ms for %s", static_cast<long long>(params_.timeout.count()),
-                                    missing.empty() ? "another rank" : missing.c_str()));
+            fail_group(own() + format_text(" has waited %lld ms for %s", static_cast<long long>(params_.timeout.count()),
+                                           missing.empty() ? "another rank" : missing.c_str()));
         }
-    } catch (const Dead &) {
+    } catch (const GroupFailure &) {
         throw;
     } catch (const Error &error) {
         if (error.code() != Status::group) throw;
-        die(call.what() + ": " + error.what());
+        fail_group(call.what() + ": " + error.what());
     }
 }
 
@@ -121,7 +120,7 @@ std::int64_t Group::at_once(DType type) const noexcept {
 
 bool Group::gathers(Reduction reduction, DType type, std::int64_t n) const noexcept {
     if (engine_->reduces_in_order() || type == DType::i32 || type == DType::i64) return false;
-    // No engine knows the largest of NaN and other numbers, and engines add F16 and BF16 in those.
+    // No engine knows the largest of NaN and other numbers, and engines round each sum of F16 and BF16.
     const bool is_wide = type == DType::f32 || type == DType::f64;
     return reduction == Reduction::max || !is_wide || static_cast<std::size_t>(n) * traits(type).size <= most_gathered;
 }
@@ -163,7 +162,7 @@ void Group::send(const Call &call, const std::byte *own, std::size_t bytes, int 
     try {
         engine_->send(own, bytes, to);
     } catch (const Error &error) {
-        die(call.what() + ": " + error.what());
+        fail_group(call.what() + ": " + error.what());
     }
 }
 

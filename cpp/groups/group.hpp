@@ -12,7 +12,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -87,8 +86,10 @@ private:
     void check_failure(const Call &call) const;
     // Starts an exchange and waits until it is done.
     void exchange(const Call &call, const std::function<GroupEngine::Started()> &start) const;
-    // Fails the group, for all ranks and later calls.
-    [[noreturn]] void die(const std::string &why, Status code = Status::group) const;
+    // Fails the group, for all ranks and later calls, unless it has failed already.
+    void note_failure(const std::string &why) const;
+    // Also throws.
+    [[noreturn]] void fail_group(const std::string &why, Status code = Status::group) const;
     // Elements that are gathered at once, so that the workspace is bounded.
     std::int64_t at_once(DType type) const noexcept;
     bool gathers(Reduction reduction, DType type, std::int64_t n) const noexcept;

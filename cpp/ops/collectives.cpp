@@ -5,7 +5,6 @@
 #include "ops/gen/op_facts.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace tensorlib::core {
 

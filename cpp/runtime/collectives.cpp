@@ -43,6 +43,18 @@ Division division_of(const Tensor &node) noexcept {
     }
 }
 
+// The groups of a graph's nodes, each once.
+std::vector<const Group *> groups_of(const Graph &graph) {
+    std::vector<const Group *> groups;
+    if (!graph.has_collectives()) return groups;
+    for (const Tensor *node : graph.nodes()) {
+        if (!node->is_collective) continue;
+        const Group &group = group_of(*node);
+        if (std::ranges::find(groups, &group) == groups.end()) groups.push_back(&group);
+    }
+    return groups;
+}
+
 Reduction reduction_of(const Tensor &node) noexcept { return node.op == Op::all_max ? Reduction::max : Reduction::sum; }
 
 }  // namespace
@@ -113,15 +125,7 @@ void pack(const TensorRef &a, std::byte *to) noexcept {
 
 std::vector<Group::Hold> hold_groups(const Graph &graph) {
     std::vector<Group::Hold> holds;
-    if (!graph.has_collectives()) return holds;
-    std::vector<const Group *> held;
-    for (const Tensor *node : graph.nodes()) {
-        if (!node->is_collective) continue;
-        const Group &group = group_of(*node);
-        if (std::ranges::find(held, &group) != held.end()) continue;
-        holds.emplace_back(group, "graph_compute");
-        held.push_back(&group);
-    }
+    for (const Group *group : groups_of(graph)) holds.emplace_back(*group, "graph_compute");
     return holds;
 }
 
@@ -163,9 +167,7 @@ void fail_groups(const Graph &graph) noexcept {
         } catch (const std::exception &) {
             // Another exception is exhausted memory, or a defect whose text is for its own rank.
         }
-        for (const Tensor *node : graph.nodes()) {
-            if (node->is_collective) group_of(*node).fail_because(why);
-        }
+        for (const Group *group : groups_of(graph)) group->fail_because(why);
     } catch (...) {
         // Without memory for the reason, the others wait until the deadline.
     }

@@ -141,29 +141,6 @@ void plan_set(const Problem &p, KernelPlan &plan) noexcept {
     plan.chunks(Stage::compute) = chunks_for(column_units(p.node), bytes, p.n_threads);
 }
 
-// As set_columns(), where one of the types has blocks and the elements of the other one lie apart: unit by unit.
-void set_blocks(const Step &step, const Converter &convert, const std::byte *source, std::byte *target, std::int64_t i0, std::int64_t n,
-                std::int64_t position) noexcept {
-    const TensorRef &a = step.dst, &b = step.src[1];
-    const DTypeTraits &from = traits(b.type), &to = traits(a.type);
-    constexpr std::size_t largest_element = 8;
-    alignas(16) std::byte gathered[longest_block * largest_element], converted[longest_block * largest_element];
-    const std::int64_t unit = convert.unit();
-    for (std::int64_t i = i0; i < i0 + n; i += unit) {
-        const std::byte *s = source + static_cast<std::size_t>(i / from.block_size) * b.nb[0];
-        std::byte *t = target + static_cast<std::size_t>(i / to.block_size) * a.nb[0];
-        const bool gathers = b.nb[0] != from.size, scatters = a.nb[0] != to.size;
-        for (std::size_t e = 0; gathers && e < static_cast<std::size_t>(unit); e++) {
-            std::memcpy(gathered + e * from.size, s + e * b.nb[0], from.size);
-        }
-        const std::int64_t bad = convert(gathers ? gathered : s, scatters ? converted : t, unit);
-        for (std::size_t e = 0; scatters && e < static_cast<std::size_t>(unit); e++) {
-            std::memcpy(t + e * a.nb[0], converted + e * to.size, to.size);
-        }
-        if (bad >= 0) note_fault(step, 1, position + i + bad);
-    }
-}
-
 // n elements of a row, starting with i0, for any strides.
 void set_columns(const Step &step, const Converter *convert, const std::byte *source, std::byte *target, std::int64_t i0, std::int64_t n,
                  std::int64_t position) noexcept {
@@ -171,7 +148,9 @@ void set_columns(const Step &step, const Converter *convert, const std::byte *so
     const DTypeTraits &from = traits(b.type), &to = traits(a.type);
     const bool side_by_side = b.nb[0] == from.size && a.nb[0] == to.size;
     const std::int64_t unit = conversion_unit(b.type, a.type), step_size = side_by_side ? n : unit;
-    if (convert && !side_by_side && unit > 1) return set_blocks(step, *convert, source, target, i0, n, position);
+    // Where one type has blocks, elements of the other one that lie apart are gathered for a block, or scattered from it.
+    const bool gathers = unit > 1 && b.nb[0] != from.size, scatters = unit > 1 && a.nb[0] != to.size;
+    alignas(16) std::byte gathered[longest_block * sizeof(double)], converted[longest_block * sizeof(double)];
     for (std::int64_t i = i0; i < i0 + n; i += step_size) {
         const std::byte *s = source + static_cast<std::size_t>(i / from.block_size) * b.nb[0];
         std::byte *t = target + static_cast<std::size_t>(i / to.block_size) * a.nb[0];
@@ -179,7 +158,13 @@ void set_columns(const Step &step, const Converter *convert, const std::byte *so
             std::memcpy(t, s, static_cast<std::size_t>(step_size / to.block_size) * to.size);
             continue;
         }
-        const std::int64_t bad = (*convert)(s, t, step_size);
+        for (std::size_t e = 0; gathers && e < static_cast<std::size_t>(unit); e++) {
+            std::memcpy(gathered + e * from.size, s + e * b.nb[0], from.size);
+        }
+        const std::int64_t bad = (*convert)(gathers ? gathered : s, scatters ? converted : t, step_size);
+        for (std::size_t e = 0; scatters && e < static_cast<std::size_t>(unit); e++) {
+            std::memcpy(t + e * a.nb[0], converted + e * to.size, to.size);
+        }
         if (bad >= 0) note_fault(step, 1, position + i + bad);
     }
 }

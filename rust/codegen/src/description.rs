@@ -279,7 +279,7 @@ impl Attribute {
         let bound = |value: f64| {
             Some(self.shown(value)).filter(|_| value.is_finite() && !(whole && value.abs() >= EXACT - 1.0))
         };
-        // The number by which a node names a group is nobody's business.
+        // Callers pass a group, not its number.
         let (least, most) = self.range.filter(|_| self.kind != Kind::Group)?;
         let all = matches!(self.kind, Kind::Integers | Kind::Shape | Kind::Dims);
         match (bound(least), bound(most)) {
