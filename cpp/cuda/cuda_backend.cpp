@@ -129,18 +129,11 @@ void CudaBackend::execute(const Step &step) {
 // Through the host's memory: what precedes the step is waited for, and what follows it waits for the copy back.
 void CudaBackend::exchange(const Step &step) {
     finish();
-    const Layout &a = step.node->src[0]->layout;
-    const std::size_t spanned = a.span_bytes(), packed = a.contiguous() ? 0 : a.nbytes(), result = step.node->layout.nbytes();
-    const auto host = std::make_unique_for_overwrite<std::byte[]>(spanned + packed + result + collective_workspace(*step.node));
-    std::byte *own = host.get(), *to = own + spanned + packed;
+    const std::size_t operand = step.node->src[0]->layout.nbytes(), result = step.node->layout.nbytes();
+    const auto host = std::make_unique_for_overwrite<std::byte[]>(operand + result + collective_workspace(*step.node));
+    std::byte *own = host.get(), *to = own + operand;
     CudaMemory &memory = device_.cuda_memory();
-    if (a.n_elements() != 0) memory.read(own, step.src[0].data, spanned);
-    if (packed != 0) {
-        TensorRef on_host = step.src[0];
-        on_host.data = own;
-        pack(on_host, own + spanned);
-        own += spanned;
-    }
+    if (operand != 0) read_operand(step.src[0], memory, own);
     run_collective(*step.node, own, to, to + result, watch());
     if (result == 0) return;
     memory.write(step.dst.data, to, result);

@@ -17,7 +17,9 @@ void write_strided(Tensor &t, const void *data, std::size_t offset, std::size_t 
 class StridedReader {
 public:
     explicit StridedReader(const Tensor &t);
-    explicit StridedReader(const Observed &node) : layout_(node.layout()), address_(node.address()), memory_(node.memory()) {}
+    explicit StridedReader(const Observed &node) : StridedReader(node.layout(), node.address(), node.memory()) {}
+    // Elements at an address of a device's memory. The layout must live as long as the reader.
+    StridedReader(const Layout &layout, std::byte *address, DeviceMemory &memory) : layout_(layout), address_(address), memory_(memory) {}
     StridedReader(const StridedReader &) = delete;
     StridedReader &operator=(const StridedReader &) = delete;
 

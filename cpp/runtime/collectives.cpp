@@ -1,6 +1,7 @@
 #include "runtime/collectives.hpp"
 
 #include "base/fail.hpp"
+#include "graph/strided_bytes.hpp"
 #include "graph/write_order.hpp"
 #include "groups/agreement.hpp"
 #include "ops/collectives.hpp"
@@ -110,17 +111,9 @@ void run_collective(const Tensor &node, const std::byte *a, std::byte *c, std::b
     }
 }
 
-void pack(const TensorRef &a, std::byte *to) noexcept {
-    const DTypeTraits &type = traits(a.type);
-    const auto n = static_cast<std::size_t>(a.ne[0] / type.block_size);
-    for (std::int64_t r = 0; r < a.ne[1] * a.ne[2] * a.ne[3]; r++, to += n * type.size) {
-        const std::byte *row = row_address(a, row_index(a.ne, r));
-        if (a.nb[0] == type.size) {
-            std::memcpy(to, row, n * type.size);
-        } else {
-            for (std::size_t i = 0; i < n; i++) std::memcpy(to + i * type.size, row + i * a.nb[0], type.size);
-        }
-    }
+void read_operand(const TensorRef &a, DeviceMemory &memory, std::byte *to) {
+    const Layout layout{a.type, max_dims, a.ne, a.nb};
+    StridedReader(layout, a.data, memory).read(to, 0, layout.nbytes());
 }
 
 std::vector<Group::Hold> hold_groups(const Graph &graph) {

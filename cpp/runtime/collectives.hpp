@@ -16,8 +16,8 @@ namespace tensorlib::core {
 void run_collective(const Tensor &node, const std::byte *a, std::byte *c, std::byte *workspace, StepWatch *watch);
 std::size_t collective_workspace(const Tensor &node) noexcept;
 
-// Copies the elements of an operand that is not contiguous.
-void pack(const TensorRef &a, std::byte *to) noexcept;
+// Copies the elements of an operand from a device's memory, packed.
+void read_operand(const TensorRef &a, DeviceMemory &memory, std::byte *to);
 
 // Holds the groups of a graph's nodes for a run. Throws Error(busy) if another call uses one of them.
 std::vector<Group::Hold> hold_groups(const Graph &graph);

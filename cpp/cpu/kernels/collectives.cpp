@@ -21,7 +21,7 @@ void exchange(const Step &step, StepWatch *watch) {
     const std::size_t packed = packed_bytes(a);
     const std::byte *own = step.src[0].data;
     if (packed != 0) {
-        pack(step.src[0], step.workspace);
+        read_operand(step.src[0], host_memory(), step.workspace);
         own = step.workspace;
     }
     run_collective(*step.node, own, step.dst.data, step.workspace + packed, watch);
