@@ -278,18 +278,14 @@ TEST_F(Gradients, all_sum) {
 TEST_F(Gradients, all_max) {
     compare(
         {5, 4}, [](const tl::Tensor &a, const tl::Group &group) { return a.all_max(group); },
-        [](const std::vector<tl::Tensor> &all) {
-            return std::vector(3, tl::stack({all[0], all[1], all[2]}, 2).max({.dims = {2}}));
-        },
+        [](const std::vector<tl::Tensor> &all) { return std::vector(3, tl::stack({all[0], all[1], all[2]}, 2).max({.dims = {2}})); },
         false);
 }
 TEST_F(Gradients, all_gather) {
     for (const int dim : {0, 1, 2}) {
         compare(
             {5, 4}, [&](const tl::Tensor &a, const tl::Group &group) { return a.sqr().all_gather(dim, group); },
-            [&](const std::vector<tl::Tensor> &all) {
-                return std::vector(3, tl::cat({all[0].sqr(), all[1].sqr(), all[2].sqr()}, dim));
-            },
+            [&](const std::vector<tl::Tensor> &all) { return std::vector(3, tl::cat({all[0].sqr(), all[1].sqr(), all[2].sqr()}, dim)); },
             false);
     }
 }
@@ -647,9 +643,8 @@ TEST(Group, what_cannot_be_is_refused) {
     expect_error(type_mismatch, {"all_max", "q8_0"}, [&] { ctx.zeros(tl::Type::q8_0, {32}).all_max(ranks[0]); });
     expect_error(type_mismatch, {"all_gather", "dim is 0", "1 to 3"}, [&] { ctx.zeros(tl::Type::q8_0, {32}).all_gather(0, ranks[0]); });
     // By number, as no typed function passes it.
-    expect_error(invalid_argument, {"all_sum", "there is no group 9007199254740991"}, [&] {
-        ctx.op("all_sum", {a}, {{"group", {9007199254740991}, {}, 0}});
-    });
+    expect_error(invalid_argument, {"all_sum", "there is no group 9007199254740991"},
+                 [&] { ctx.op("all_sum", {a}, {{"group", {9007199254740991}, {}, 0}}); });
     expect_error(invalid_argument, {"group is 0"}, [&] { ctx.op("all_sum", {a}, {{"group", {0}, {}, 0}}); });
     EXPECT_EQ(ctx.tensors().size(), 4u) << "leafs alone";
 }
