@@ -1,10 +1,10 @@
 #include "graph/context.hpp"
 
+#include "base/callback_scope.hpp"
 #include "base/checked.hpp"
 #include "base/fail.hpp"
 #include "base/platform.hpp"
 #include "base/utf8.hpp"
-#include "graph/callback_scope.hpp"
 #include "graph/constants.hpp"
 #include "graph/write_order.hpp"
 

@@ -1,5 +1,6 @@
 #include "groups/group.hpp"
 
+#include "base/callback_scope.hpp"
 #include "base/fail.hpp"
 #include "base/wait.hpp"
 #include "groups/local.hpp"
@@ -171,6 +172,8 @@ void Group::receive(const Call &call, std::byte *result, std::size_t bytes, int 
 }
 
 Ref<Group> Group::split(int colour, int key) const {
+    // The run that calls the function may be what the other ranks wait for.
+    refuse_in_callback("group_split");
     const Call call{[] { return std::string("group_split"); }};
     const Hold hold(*this, "group_split");
     std::unique_ptr<GroupEngine> end;

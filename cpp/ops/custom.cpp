@@ -1,9 +1,9 @@
 // The operation of users' operations, described in custom.toml.
 #include "ops/custom.hpp"
 
+#include "base/callback_scope.hpp"
 #include "base/fail.hpp"
 #include "base/utf8.hpp"
-#include "graph/callback_scope.hpp"
 #include "ops/gen/op_facts.hpp"
 #include "ops/op_def.hpp"
 

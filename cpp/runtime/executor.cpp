@@ -1,7 +1,7 @@
 #include "runtime/executor.hpp"
 
+#include "base/callback_scope.hpp"
 #include "base/fail.hpp"
-#include "graph/callback_scope.hpp"
 #include "graph/observed.hpp"
 #include "runtime/collectives.hpp"
 #include "runtime/finite_check.hpp"

@@ -4,6 +4,7 @@
 
 #include <tensorlib/tensorlib.h>
 #include <tensorlib/custom.hpp>
+#include <tensorlib/group.hpp>
 
 #include <atomic>
 #include <cstdio>
@@ -220,6 +221,7 @@ TEST(Custom, calls_that_need_the_run_are_refused) {
     const tl::Backend cpu("cpu", {2}), second("cpu", {1});
     const tl::Tensor a = support::leaf(ctx, {4}, 1), elsewhere = support::leaf(other, {4}, 2), done = elsewhere + 1.0;
     const tl::Graph graph_elsewhere({done});
+    const tl::Group group("self");
     ctx.set_busy_timeout(std::chrono::seconds(20));
     other.set_busy_timeout(std::chrono::seconds(20));
     std::vector<std::string> refused;
@@ -242,6 +244,7 @@ TEST(Custom, calls_that_need_the_run_are_refused) {
         refuse("compute", [&] { graph_elsewhere.compute(second); });
         refuse("plan", [&] { graph_elsewhere.plan_text(second); });
         refuse("progress", [&] { graph_elsewhere.set_check_finite(true); });
+        refuse("split", [&] { static_cast<void>(group.split(0, 0)); });
         // Shapes and types are never locked.
         EXPECT_EQ(a.n_elements(), 4);
         std::ranges::fill(slice.elements<float>(), 5.0f);
@@ -250,7 +253,7 @@ TEST(Custom, calls_that_need_the_run_are_refused) {
     const tl::Tensor y = op(a);
     cpu.compute({y});
     EXPECT_EQ(y.read_f32(), std::vector<float>(4, 5.0f));
-    EXPECT_EQ(refused.size(), 8u);
+    EXPECT_EQ(refused.size(), 9u);
     EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10)) << "it waited";
     // Afterwards everything works.
     cpu.compute({done});

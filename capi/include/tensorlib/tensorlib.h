@@ -982,9 +982,9 @@ TL_API TL_NODISCARD tl_status tl_group_member(tl_group *group, int32_t rank, tl_
 /// equal. All ranks call it, and it waits for them. `out` receives the handle of the new group, which the caller frees
 /// with tl_group_free(), or NULL for a negative colour. The group itself stays.
 ///
-/// TL_STATUS_INVALID_ARGUMENT: group or out is NULL. TL_STATUS_GROUP: another rank failed, left, made another call or
-/// missed the deadline. TL_STATUS_BUSY: another thread uses the handle. TL_STATUS_OUT_OF_MEMORY. Any thread.
-/// Since 0.1.
+/// TL_STATUS_INVALID_ARGUMENT: group or out is NULL, or the function of a custom operation calls. TL_STATUS_GROUP:
+/// another rank failed, left, made another call or missed the deadline. TL_STATUS_BUSY: another thread uses the handle.
+/// TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_group_split(tl_group *group, int32_t colour, int32_t key, tl_group **out,
         tl_error *err);
 

@@ -68,9 +68,9 @@ extern "C" {
     /// equal. All ranks call it, and it waits for them. `out` receives the handle of the new group, which the caller frees
     /// with tl_group_free(), or NULL for a negative colour. The group itself stays.
     ///
-    /// TL_STATUS_INVALID_ARGUMENT: group or out is NULL. TL_STATUS_GROUP: another rank failed, left, made another call or
-    /// missed the deadline. TL_STATUS_BUSY: another thread uses the handle. TL_STATUS_OUT_OF_MEMORY. Any thread.
-    /// Since 0.1.
+    /// TL_STATUS_INVALID_ARGUMENT: group or out is NULL, or the function of a custom operation calls. TL_STATUS_GROUP:
+    /// another rank failed, left, made another call or missed the deadline. TL_STATUS_BUSY: another thread uses the handle.
+    /// TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
     pub fn tl_group_split(
         group: *mut tl_group,
         colour: i32,

@@ -1,4 +1,4 @@
-#include "graph/callback_scope.hpp"
+#include "base/callback_scope.hpp"
 
 #include "base/fail.hpp"
 
@@ -14,7 +14,8 @@ CallbackScope::~CallbackScope() { computing = outer_; }
 void refuse_in_callback(const char *what) {
     if (!computing) return;
     fail(Status::invalid_argument,
-         "%s: called by the function of custom '%s' while it computes: it may use the memory of its slice, and no contexts, graphs or "
+         "%s: called by the function of custom '%s' while it computes: it may use the memory of its slice, and no contexts, graphs, groups "
+         "or "
          "backends",
          what, computing);
 }
