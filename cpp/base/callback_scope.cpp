@@ -14,9 +14,8 @@ CallbackScope::~CallbackScope() { computing = outer_; }
 void refuse_in_callback(const char *what) {
     if (!computing) return;
     fail(Status::invalid_argument,
-         "%s: called by the function of custom '%s' while it computes: it may use the memory of its slice, and no contexts, graphs, groups "
-         "or "
-         "backends",
+         "%s: called by the function of custom '%s' while it computes: it may use the memory of its slice, and no contexts, graphs, "
+         "groups or backends",
          what, computing);
 }
 
