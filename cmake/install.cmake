@@ -30,6 +30,10 @@ foreach(directory LIBDIR INCLUDEDIR)
   endif()
 endforeach()
 set(TENSORLIB_PC_RUNTIME "-lstdc++ -lm -pthread")
+# Opens libraries at run time: MPI's, and cuBLASLt. The system's C library may have that in a library of its own.
+foreach(library ${CMAKE_DL_LIBS})
+  string(APPEND TENSORLIB_PC_RUNTIME " -l${library}")
+endforeach()
 if(TENSORLIB_CUDART)
   # A part of the toolkit, which users may not have.
   install(FILES ${TENSORLIB_CUDART} DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -99,7 +99,5 @@ function(tensorlib_link_cudart target scope)
   if(TENSORLIB_CUDART)
     target_link_libraries(${target} ${scope} $<BUILD_INTERFACE:${TENSORLIB_CUDART}>
       $<INSTALL_INTERFACE:\${_IMPORT_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libcudart_static.a> ${CMAKE_DL_LIBS} rt)
-  elseif(TENSORLIB_CUDA)
-    target_link_libraries(${target} ${scope} ${CMAKE_DL_LIBS})
   endif()
 endfunction()

@@ -37,12 +37,15 @@ type GroupOptions struct {
 }
 
 // NewGroup makes a group, or joins the one to which the process belongs. "self" is
-// one rank. "auto" is "self", unless a launcher such as mpirun has started the
-// process as one of several. nil stands for the default options.
+// one rank. "mpi" are all processes that a launcher such as mpirun has started, each
+// a rank; they make their groups in the same order. "auto" is "mpi" if a launcher has
+// started the process as one of several, otherwise "self". nil stands for the default
+// options.
 //
 // Errors: [StatusInvalidArgument] for another name or a timeout that is negative or
-// more than a year, [StatusUnavailable] if what connects several processes is
-// missing, [StatusOutOfMemory].
+// more than a year, [StatusUnavailable] if there is no usable MPI library,
+// [StatusGroup] if the other processes have not made the group in time,
+// [StatusOutOfMemory].
 func NewGroup(name string, options *GroupOptions) (*Group, error) {
 	if err := checkABI(); err != nil {
 		return nil, err

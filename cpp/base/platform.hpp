@@ -1,5 +1,5 @@
-// Everything that depends on the operating system, with a portable fallback for each function. Except for files.cpp, no
-// other file of the engine includes a system header.
+// Everything that depends on the operating system, with a portable fallback for each function. Except for files.cpp and
+// shared_library.cpp, no other file of the engine includes a system header.
 #pragma once
 
 #include <cstddef>

@@ -48,4 +48,16 @@ bool spin_until(Spin spin, Ready ready) noexcept {
     }
 }
 
+// For a thread that asks again and again for what another process, or a thread that is not ours, does. They may share cores, so
+// it offers its own.
+inline void back_off(int round) {
+    if (round < 64) {
+        cpu_relax();
+    } else if (round < 4096) {
+        std::this_thread::yield();
+    } else {
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+}
+
 }  // namespace tensorlib::core

@@ -1,9 +1,9 @@
 #include "cuda/cublaslt.hpp"
 
 #include "base/platform.hpp"
+#include "base/shared_library.hpp"
 #include "cuda/cublaslt_calls.hpp"
 #include "cuda/cuda_device.hpp"
-#include "cuda/shared_library.hpp"
 
 #include <algorithm>
 #include <string>

@@ -130,11 +130,12 @@ void CudaBackend::execute(const Step &step) {
 void CudaBackend::exchange(const Step &step) {
     finish();
     const std::size_t operand = step.node->src[0]->layout.nbytes(), result = step.node->layout.nbytes();
-    const auto host = std::make_unique_for_overwrite<std::byte[]>(operand + result + collective_workspace(*step.node));
+    // Shared: an exchange that is given up may go on.
+    const std::shared_ptr<std::byte[]> host(new std::byte[operand + result + collective_workspace(*step.node)]);
     std::byte *own = host.get(), *to = own + operand;
     CudaMemory &memory = device_.cuda_memory();
     if (operand != 0) read_operand(step.src[0], memory, own);
-    run_collective(*step.node, own, to, to + result, watch());
+    run_collective(*step.node, own, to, to + result, watch(), host);
     if (result == 0) return;
     memory.write(step.dst.data, to, result);
     memory.order(stream_);

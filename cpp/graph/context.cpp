@@ -90,6 +90,7 @@ Ref<const StandIn> Context::copy_of(const Tensor &leaf) const {
 
 void Context::replace_data(Tensor &leaf, const Ref<const StandIn> &stand_in) {
     std::lock_guard lock(build_);
+    check_not_retired("tensor_drop_original");
     Arena &arena = data_arena();
     if (arena.fixed()) {
         fail(Status::unsupported, "tensor_drop_original: %s lies in the buffer that its context was made over, which is not the engine's",
@@ -108,6 +109,22 @@ void Context::replace_data(Tensor &leaf, const Ref<const StandIn> &stand_in) {
     budget_.used += added;
     budget_.peak = std::max(budget_.peak, budget_.used);
     for (const auto &watcher : watchers_) watcher->stands_in(leaf, *stand_in);
+}
+
+void Context::retire() noexcept {
+    static std::mutex retired_lock;
+    static Context *retired = nullptr;  // never freed, and found by leak checkers
+    std::lock_guard lock(build_);
+    if (std::exchange(is_retired_, true)) return;
+    add_ref();
+    const std::lock_guard all(retired_lock);
+    next_retired_ = std::exchange(retired, this);
+}
+
+void Context::check_not_retired(const char *what) const {
+    if (!is_retired_) return;
+    fail(Status::busy, "%s: an exchange of a group that has failed cannot be stopped, and may use the memory of %s: make another context",
+         what, text().c_str());
 }
 
 void Context::check_open(const char *what) const {
@@ -423,6 +440,7 @@ bool Context::try_reset(const Patience &patience) {
     std::vector<Ref<const StandIn>> stand_ins;
     {
         std::lock_guard lock(build_);
+        check_not_retired("context_reset");
         // One reference is the handle that the caller used.
         if (ref_count() > 1) {
             fail(Status::busy, "context_reset: a graph, another context or an exported tensor still refers to %s", text().c_str());

@@ -180,6 +180,9 @@ public:
     // Needs the exclusive run lock. Throws, with nothing changed, Error(out_of_memory) if mem_limit leaves no room for
     // the difference, and Error(unsupported) if the data are in a caller's buffer.
     void replace_data(Tensor &leaf, const Ref<const StandIn> &stand_in);
+    // Something that cannot be stopped may use the memory, so the context lives for ever, and calls that would free or reuse
+    // its memory are refused. Building, reading and computing go on.
+    void retire() noexcept;
 
     // Keeps only the first error. Without memory for its message, it keeps that fact instead.
     void keep_error(Status code, const char *message) noexcept;
@@ -239,6 +242,7 @@ private:
     [[noreturn]] void refuse_circle(const char *op, const Context &other) const;
     std::byte *copy_data(const FileLeaf &leaf);
     const char *copy_name(const char *name);
+    void check_not_retired(const char *what) const;
     Arena &data_arena() noexcept { return data_ ? *data_ : objects_; }
     Arena &plan_arena() noexcept { return objects_.fixed() ? data_arena() : plan_data_; }
     void *take(Arena &arena, std::size_t size, bool zeroed = false);
@@ -264,6 +268,8 @@ private:
     std::vector<Ref<const RefCounted>> kept_;
     std::optional<Error> first_error_;
     bool frozen_ = false;
+    bool is_retired_ = false;
+    Context *next_retired_ = nullptr;
     std::vector<Ref<TensorWatcher>> watchers_;
     std::vector<Ref<const StandIn>> stand_ins_;  // for leafs whose originals were dropped
     std::size_t stand_ins_bytes_ = 0;            // their share of the budget

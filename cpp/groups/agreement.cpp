@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string_view>
+#include <utility>
 
 namespace tensorlib::core {
 
@@ -19,10 +21,15 @@ Hash hash_of(std::string_view text, Hash hash = 0xCBF29CE484222325u) noexcept {
 }
 
 template <class T>
-std::vector<T> gathered(const Group &group, const Group::Call &call, const std::vector<T> &own) {
-    std::vector<T> all(own.size() * static_cast<std::size_t>(group.size()));
-    group.gather(call, reinterpret_cast<const std::byte *>(own.data()), reinterpret_cast<std::byte *>(all.data()), own.size() * sizeof(T));
-    return all;
+std::vector<T> gathered(const Group &group, Group::Call call, const std::vector<T> &own) {
+    struct Memory {
+        std::vector<T> own, all;
+    };
+    const auto memory = std::make_shared<Memory>(Memory{own, std::vector<T>(own.size() * static_cast<std::size_t>(group.size()))});
+    call.memory = memory;
+    group.gather(call, reinterpret_cast<const std::byte *>(memory->own.data()), reinterpret_cast<std::byte *>(memory->all.data()),
+                 own.size() * sizeof(T));
+    return std::move(memory->all);
 }
 
 // The texts of all ranks, cut.

@@ -1,8 +1,9 @@
 #include "groups/create.hpp"
 
 #include "base/fail.hpp"
-#include "base/platform.hpp"
 #include "base/utf8.hpp"
+#include "groups/mpi.hpp"
+#include "groups/mpi_library.hpp"
 
 #include <charconv>
 #include <string>
@@ -22,31 +23,15 @@ int n_local(std::string_view name) {
     fail(Status::invalid_argument, "group_create: '%s': local:1 to local:%d are valid", shown(name).c_str(), most_local_ranks);
 }
 
-// A launcher's variable that says that the process is one of several; empty if there is none.
-std::string launched_by() {
-    // Set by Open MPI; by MPICH, Intel MPI and others with PMI; by MVAPICH; by Slurm's srun.
-    for (const char *variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"}) {
-        const std::string value = platform::environment(variable);
-        if (!value.empty() && value != "1") return std::string(variable) + "=" + value;
-    }
-    return {};
-}
-
 }  // namespace
 
 Ref<Group> create_group(std::string_view name, const GroupParams &params) {
-    if (name == "auto") {
-        const std::string launcher = launched_by();
-        if (!launcher.empty()) {
-            fail(Status::unavailable,
-                 "group_create: a launcher has started this process as one of several (%.64s), and groups of processes are not there yet: "
-                 "'self' is valid for each of them alone",
-                 launcher.c_str());
-        }
-    }
-    if (name == "auto" || name == "self") return std::move(Group::local(1, params)[0]);
+    if (name == "auto") name = launch().size > 1 ? "mpi" : "self";
+    if (name == "mpi") return Ref<Group>::adopt(new Group(mpi_engine(params.timeout), params));
+    if (name == "self") return std::move(Group::local(1, params)[0]);
     if (!name.starts_with(local)) {
-        fail(Status::invalid_argument, "group_create: '%s': self, local:N (N threads of this process) or auto is valid",
+        fail(Status::invalid_argument,
+             "group_create: '%s': self, local:N (N threads of this process), mpi (the processes that mpirun started) or auto is valid",
              shown(name).c_str());
     }
     std::vector<Ref<Group>> ranks = Group::local(n_local(name), params);

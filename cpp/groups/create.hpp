@@ -7,8 +7,8 @@
 
 namespace tensorlib::core {
 
-// "self", "local:N" or "auto". Throws Error(invalid_argument) for other names, and Error(unavailable) if what connects several
-// processes is missing.
+// "self", "local:N", "mpi" or "auto". Throws Error(invalid_argument) for other names, Error(unavailable) if there is no usable MPI
+// library, and Error(group) if the other processes do not come.
 Ref<Group> create_group(std::string_view name, const GroupParams &params);
 
 // 0 is the default. Throws Error(invalid_argument) for more than a year.

@@ -8,21 +8,36 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace tensorlib::core {
 
-// An exchange that was started. What it reads and writes must stay until it is done or cancelled.
+// What became of an attempt to give an exchange up.
+enum class GivenUp {
+    yes,
+    not_yet,      // it can only be finished, soon: other ranks may be reading this one's memory
+    but_running,  // the library goes on, and may use the memory, and the exchange object, until the process ends
+};
+
+// An exchange that was started. What it reads and writes must stay until it is done or given up.
 class Exchange {
 public:
     virtual ~Exchange() = default;
-    // Goes on as far as it can without waiting. True: it is done. Throws Error(group) if it cannot be done any more, after
-    // which it is cancelled.
+    // Goes on as far as it can without waiting. True: it is done. Throws Error(group) if it cannot be done any more; give_up()
+    // comes next.
     virtual bool advance() = 0;
-    // False if it can only be finished: other ranks may be reading this one's memory. It will be done soon then.
-    virtual bool cancel() noexcept = 0;
-    // The ranks that have not arrived, as far as the engine knows: "rank 2", or nothing.
-    virtual std::string missing() const { return {}; }
+    virtual GivenUp give_up() noexcept = 0;
+    // The ranks that have not arrived, as far as the engine finds out within half a second: "rank 2", or nothing.
+    virtual std::string missing() = 0;
+
+private:
+    friend void keep_for_ever(std::unique_ptr<Exchange> exchange, std::shared_ptr<const void> memory) noexcept;
+    std::shared_ptr<const void> memory_;
+    std::unique_ptr<Exchange> next_kept_;
 };
+
+// For an exchange that was given up and still runs, and the owner of its memory.
+void keep_for_ever(std::unique_ptr<Exchange> exchange, std::shared_ptr<const void> memory) noexcept;
 
 // One rank's end of a group. Ranks start the same exchanges in the same order, except for sends and receives, which match
 // in their own order for each pair of ranks. One thread at a time.
@@ -61,5 +76,9 @@ public:
     // This rank goes on no more: what others wait for fails, and says why.
     virtual void abandon(const std::string &why) noexcept = 0;
 };
+
+// For messages.
+std::string left_text(int rank);
+std::string ranks_text(const std::vector<int> &ranks);
 
 }  // namespace tensorlib::core

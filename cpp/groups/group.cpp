@@ -23,17 +23,6 @@ class GroupFailure : public Error {
     using Error::Error;
 };
 
-// Ranks may share cores, so a rank that waits offers its own.
-void back_off(int round) {
-    if (round < 64) {
-        cpu_relax();
-    } else if (round < 4096) {
-        std::this_thread::yield();
-    } else {
-        std::this_thread::sleep_for(std::chrono::microseconds(100));
-    }
-}
-
 }  // namespace
 
 Group::Hold::Hold(const Group &group, const char *what) : group_(&group) {
@@ -69,9 +58,9 @@ void Group::note_failure(const std::string &why) const {
     engine_->abandon(why);
 }
 
-void Group::fail_group(const std::string &why, Status code) const {
+void Group::fail_group(const Call &call, const std::string &why, Status code) const {
     note_failure(why);
-    throw GroupFailure(code, why);
+    throw GroupFailure(code, call.what() + ": " + why);
 }
 
 void Group::fail_because(const std::string &why) const { note_failure("rank " + std::to_string(rank()) + " has failed: " + why); }
@@ -80,25 +69,36 @@ void Group::exchange(const Call &call, const std::function<GroupEngine::Started(
     check_failure(call);
     using Clock = std::chrono::steady_clock;
     const Clock::time_point deadline = Clock::now() + params_.timeout;
-    const auto own = [&] { return call.what() + ": rank " + std::to_string(rank()); };
+    const std::string own = "rank " + std::to_string(rank());
+    GroupEngine::Started exchange;
+    // False if it can only be finished.
+    const auto give_up = [&] {
+        const GivenUp given_up = exchange->give_up();
+        if (given_up == GivenUp::but_running) {
+            if (!call.memory) uses_memory_of_run_.store(true, std::memory_order_release);
+            keep_for_ever(std::move(exchange), call.memory);
+        }
+        return given_up != GivenUp::not_yet;
+    };
     try {
-        const GroupEngine::Started exchange = start();
+        exchange = start();
         for (int round = 0; !exchange->advance(); round++) {
             back_off(round);
             if (round % 64 != 63) continue;
-            if (call.watch && !call.watch->goes_on() && exchange->cancel())
-                fail_group(own() + " was stopped by its progress callback", Status::aborted);
+            if (call.watch && !call.watch->goes_on() && give_up())
+                fail_group(call, own + " was stopped by its progress callback", Status::aborted);
             if (Clock::now() < deadline) continue;
             const std::string missing = exchange->missing();
-            if (!exchange->cancel()) continue;
-            fail_group(own() + format_text(" has waited %lld ms for %s", static_cast<long long>(params_.timeout.count()),
-                                           missing.empty() ? "another rank" : missing.c_str()));
+            if (!give_up()) continue;
+            fail_group(call, own + format_text(" has waited %lld ms for %s", static_cast<long long>(params_.timeout.count()),
+                                               missing.empty() ? "another rank" : missing.c_str()));
         }
     } catch (const GroupFailure &) {
         throw;
     } catch (const Error &error) {
-        if (error.code() != Status::group) throw;
-        fail_group(call.what() + ": " + error.what());
+        if (exchange) give_up();
+        if (error.code() == Status::group) fail_group(call, error.what());
+        fail(error.code(), "%s: %s", call.what().c_str(), error.what());
     }
 }
 
@@ -163,7 +163,7 @@ void Group::send(const Call &call, const std::byte *own, std::size_t bytes, int 
     try {
         engine_->send(own, bytes, to);
     } catch (const Error &error) {
-        fail_group(call.what() + ": " + error.what());
+        fail_group(call, error.what());
     }
 }
 
@@ -174,7 +174,7 @@ void Group::receive(const Call &call, std::byte *result, std::size_t bytes, int 
 Ref<Group> Group::split(int colour, int key) const {
     // The run that calls the function may be what the other ranks wait for.
     refuse_in_callback("group_split");
-    const Call call{[] { return std::string("group_split"); }};
+    const Call call{.what = [] { return std::string("group_split"); }};
     const Hold hold(*this, "group_split");
     std::unique_ptr<GroupEngine> end;
     exchange(call, [&] { return engine_->split(colour, key, end); });

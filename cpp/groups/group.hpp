@@ -38,11 +38,14 @@ public:
     int size() const noexcept { return engine_->size(); }
     std::string text() const { return engine_->text(); }
 
-    // Who waits, for messages, and what may stop it.
+    // Who waits, for messages, and what may stop it. The memory's owner is kept for ever if an exchange can only be given up
+    // while it runs. Without one, the memory belongs to the run of a graph, which asks uses_memory_of_run() when it has failed.
     struct Call {
         std::function<std::string()> what;
         StepWatch *watch = nullptr;
+        std::shared_ptr<const void> memory{};
     };
+    bool uses_memory_of_run() const noexcept { return uses_memory_of_run_.load(std::memory_order_acquire); }
 
     // The handle is in use by a run, or by split(): another one would mix up the exchanges. Throws Error(busy) if it is in use.
     class Hold {
@@ -89,7 +92,7 @@ private:
     // Fails the group, for all ranks and later calls, unless it has failed already.
     void note_failure(const std::string &why) const;
     // Also throws.
-    [[noreturn]] void fail_group(const std::string &why, Status code = Status::group) const;
+    [[noreturn]] void fail_group(const Call &call, const std::string &why, Status code = Status::group) const;
     // Elements that are gathered at once, so that the workspace is bounded.
     std::int64_t at_once(DType type) const noexcept;
     bool gathers(Reduction reduction, DType type, std::int64_t n) const noexcept;
@@ -98,7 +101,7 @@ private:
     const GroupParams params_;
     std::mutex members_lock_;
     std::vector<Ref<Group>> members_;  // from rank 1 on
-    mutable std::atomic<bool> in_use_{false};
+    mutable std::atomic<bool> in_use_{false}, uses_memory_of_run_{false};
     mutable std::mutex failure_lock_;
     mutable std::string failure_;  // why the group has failed; empty if it has not
 };

@@ -40,8 +40,6 @@ struct Contribution {
 
 struct SharedState;
 
-std::string left_text(int rank) { return "rank " + std::to_string(rank) + " has left the group"; }
-
 // An exchange between several ranks. Once all have arrived, each copies what it needs from the others' memory, and is done when all have.
 struct Rendezvous {
     explicit Rendezvous(std::vector<int> of) : ranks(std::move(of)), contributions(ranks.size()), has_arrived(ranks.size(), false) {}
@@ -83,7 +81,7 @@ public:
 
     // If other ranks are copying from this rank's memory, waits until they are done.
     ~LocalExchange() override {
-        while (!cancel() && !advance_quietly()) {
+        while (give_up() == GivenUp::not_yet && !advance_quietly()) {
         }
     }
 
@@ -104,22 +102,22 @@ public:
         return is_over_;
     }
 
-    bool cancel() noexcept override {
-        if (is_over_) return true;
+    GivenUp give_up() noexcept override {
+        if (is_over_) return GivenUp::yes;
         std::lock_guard lock(shared_->lock);
         // The others copy nothing before all have arrived.
-        if (rendezvous_->is_complete.load(std::memory_order_acquire)) return false;
+        if (rendezvous_->is_complete.load(std::memory_order_acquire)) return GivenUp::not_yet;
         is_over_ = true;
-        return true;
+        return GivenUp::yes;
     }
 
-    std::string missing() const override {
+    std::string missing() override {
         std::lock_guard lock(shared_->lock);
-        std::string text;
+        std::vector<int> ranks;
         for (std::size_t i = 0; i < rendezvous_->ranks.size(); i++) {
-            if (!rendezvous_->has_arrived[i]) text += (text.empty() ? "rank " : ", ") + std::to_string(rendezvous_->ranks[i]);
+            if (!rendezvous_->has_arrived[i]) ranks.push_back(rendezvous_->ranks[i]);
         }
-        return text;
+        return ranks_text(ranks);
     }
 
 private:

@@ -118,6 +118,8 @@ public:
     // A part's block of at least this many bytes, which all plans share. Call with the turn held. Throws
     // Error(out_of_memory).
     virtual std::byte *own_block(std::size_t /*part*/, std::size_t /*bytes*/) { return nullptr; }
+    // Neither uses nor frees them any more, because something that cannot be stopped may still write there.
+    virtual void forget_own_blocks() noexcept {}
     // For a joined backend: a constant's bytes on a part whose device is not the constant's, copied when first asked
     // for.
     virtual const std::byte *constant_on(std::size_t part, const Tensor &root);

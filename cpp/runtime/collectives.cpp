@@ -75,13 +75,14 @@ std::size_t collective_workspace(const Tensor &node) noexcept {
     }
 }
 
-void run_collective(const Tensor &node, const std::byte *a, std::byte *c, std::byte *workspace, StepWatch *watch) {
+void run_collective(const Tensor &node, const std::byte *a, std::byte *c, std::byte *workspace, StepWatch *watch,
+                    const std::shared_ptr<const void> &memory) {
     const Group &group = group_of(node);
     const Layout &operand = node.src[0]->layout;
     // All ranks have the same shapes, so none of them waits for this one.
     if (operand.n_elements() == 0) return;
     const auto what = [&node] { return "graph_compute: " + std::string(op_name(node.op)) + " of " + sources_text(node); };
-    const Group::Call call{what, watch};
+    const Group::Call call{what, watch, memory};
     const Division d = division_of(node);
     const std::size_t n = ranks(group), bytes = operand.nbytes();
     switch (node.op) {
@@ -145,7 +146,7 @@ void check_collectives(Graph &graph, StepWatch *watch) {
             own.collectives.push_back(collective_text(node));
         }
     }
-    for (const OfGroup &one : groups) agree(*one.group, {[] { return std::string("graph_compute"); }, watch}, one.intentions);
+    for (const OfGroup &one : groups) agree(*one.group, {[] { return std::string("graph_compute"); }, watch, {}}, one.intentions);
     graph.has_agreed = true;
 }
 
@@ -164,6 +165,10 @@ void fail_groups(const Graph &graph) noexcept {
     } catch (...) {
         // Without memory for the reason, the others wait until the deadline.
     }
+}
+
+bool exchanges_use_memory_of(const Graph &graph) {
+    return std::ranges::any_of(groups_of(graph), [](const Group *group) { return group->uses_memory_of_run(); });
 }
 
 }  // namespace tensorlib::core

@@ -7,13 +7,16 @@
 #include "runtime/kernel.hpp"
 
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 namespace tensorlib::core {
 
 // Exchanges with the other ranks what a node needs of them. `a` has the operand's elements, contiguous and on the host, and `c`
-// gets the result's. `workspace`: collective_workspace() bytes. Throws what Group does.
-void run_collective(const Tensor &node, const std::byte *a, std::byte *c, std::byte *workspace, StepWatch *watch);
+// gets the result's. `workspace`: collective_workspace() bytes. `memory` owns all three, if they are not the run's (see Group::Call).
+// Throws what Group does.
+void run_collective(const Tensor &node, const std::byte *a, std::byte *c, std::byte *workspace, StepWatch *watch,
+                    const std::shared_ptr<const void> &memory = {});
 std::size_t collective_workspace(const Tensor &node) noexcept;
 
 // Copies the elements of an operand from a device's memory, packed.
@@ -29,5 +32,7 @@ void check_collectives(Graph &graph, StepWatch *watch);
 // Fails the groups of a run that ends with the exception that is being handled: this rank's part of what they exchanged is
 // wrong or missing. Does nothing before the ranks have agreed.
 void fail_groups(const Graph &graph) noexcept;
+// Whether an exchange of a run that failed goes on, and may use the run's memory.
+bool exchanges_use_memory_of(const Graph &graph);
 
 }  // namespace tensorlib::core

@@ -210,6 +210,7 @@ void compute(Graph &graph, Backend &backend) {
         // The locks are released next, so no work may still write.
         backend.drain();
         fail_groups(graph);
+        if (exchanges_use_memory_of(graph)) use.retire_memory();
         throw;
     }
     plan.end_run();

@@ -65,6 +65,7 @@ public:
     void drain() noexcept override;
     bool has_own_blocks() const noexcept override { return true; }
     std::byte *own_block(std::size_t part, std::size_t bytes) override;
+    void forget_own_blocks() noexcept override { std::ranges::fill(blocks_, Block{}); }
     const std::byte *constant_on(std::size_t part, const Tensor &root) override;
 
 private:

@@ -160,6 +160,14 @@ void PlanCache::give_block(BackendPlans &plans, Plan &plan, Backend &backend) {
     plan.place(static_cast<std::byte *>(plans.block));
 }
 
+// It still counts in the context's limit.
+void PlanCache::forget_block(BackendPlans &plans) noexcept {
+    std::lock_guard lock(lock_);
+    plans.block = nullptr;
+    plans.block_size = 0;
+    plans.clear_faults = 0;
+}
+
 // Makes room before a plan of this many bytes is kept.
 void PlanCache::make_room(std::size_t bytes) noexcept {
     std::size_t dropped;
@@ -215,6 +223,12 @@ void PlanUse::begin_run(Plan &plan) {
     // Stays so until the run ends well: a run that is stopped may have noted an element that nobody has read. Intermediates
     // follow this plan's words.
     plans_.clear_faults = 0;
+}
+
+void PlanUse::retire_memory() noexcept {
+    cache_.forget_block(plans_);
+    backend_.forget_own_blocks();
+    for (const Graph::Reached &reached : graph_.contexts()) reached.context->retire();
 }
 
 }  // namespace tensorlib::core

@@ -61,6 +61,7 @@ private:
     void leave(BackendPlans &plans) noexcept;
     Plan &plan_for(BackendPlans &plans, Graph &graph, Backend &backend, bool &made);
     void give_block(BackendPlans &plans, Plan &plan, Backend &backend);
+    void forget_block(BackendPlans &plans) noexcept;
     void make_room(std::size_t bytes) noexcept;
     // Called with lock_ held; they return the bytes to uncount after its release.
     CachedPlan take_waiting(BackendPlans &plans, const Graph &graph);
@@ -87,6 +88,8 @@ public:
     // Called before a run of the plan, and after a run that passed check_faults().
     void begin_run(Plan &plan);
     void end_run(const Plan &plan) noexcept { plans_.clear_faults = plan.n_faults(); }
+    // An exchange that cannot be stopped may use the memory of a run that failed: that memory is never used again, nor freed.
+    void retire_memory() noexcept;
 
 private:
     Graph &graph_;

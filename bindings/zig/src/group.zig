@@ -26,11 +26,12 @@ pub const Group = struct {
         diagnostics: ?*Diagnostics = null,
     };
 
-    /// Makes a group, or joins the one to which the process belongs. "self" is one rank. "auto" is "self", unless a
-    /// launcher such as mpirun has started the process as one of several.
+    /// Makes a group, or joins the one to which the process belongs. "self" is one rank. "mpi" are all processes that a
+    /// launcher such as mpirun has started, each a rank; they make their groups in the same order. "auto" is "mpi" if a
+    /// launcher has started the process as one of several, otherwise "self".
     ///
-    /// `error.InvalidArgument`: another name, or a timeout of more than a year. `error.Unavailable`: what connects several
-    /// processes is missing. `error.OutOfMemory`.
+    /// `error.InvalidArgument`: another name, or a timeout of more than a year. `error.Unavailable`: there is no usable MPI
+    /// library. `error.Group`: the other processes have not made the group in time. `error.OutOfMemory`.
     pub fn init(name: [:0]const u8, options: Options) Error!Group {
         try status.checkAbi(options.diagnostics);
         var params: c.tl_group_params = undefined;

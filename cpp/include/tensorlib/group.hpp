@@ -29,8 +29,10 @@ struct GroupOptions {
 // Copies share the handle. One graph that uses it is computed at a time; a second one gets Error(busy).
 class Group {
 public:
-    // "self": one rank. "auto": "self", unless a launcher such as mpirun has started the process as one of several. Throws
-    // Error(invalid_argument) for other names, and Error(unavailable) if what connects several processes is missing.
+    // "self": one rank. "mpi": all processes that a launcher such as mpirun has started, each a rank; they make their groups in the
+    // same order. "auto": "mpi" if a launcher has started the process as one of several, otherwise "self". Throws
+    // Error(invalid_argument) for other names, Error(unavailable) if there is no usable MPI library, and Error(group) if the other
+    // processes have not made the group in time.
     explicit Group(std::string_view name = "auto", GroupOptions options = {});
     // The handles of n ranks, 1 to 1024, that are threads of this process, in the order of ranks. Throws Error(invalid_argument) for
     // another n.

@@ -43,13 +43,16 @@ extern "C" {
     /// - `"self"`: one rank.
     /// - `"local:N"`: N ranks, 1 to 1024, that are threads of this process. The handle is that of rank 0, and
     ///   tl_group_member() gives those of the others.
-    /// - `"auto"`, or NULL: `"self"`, unless a launcher such as mpirun has started the process as one of several.
+    /// - `"mpi"`: all processes that a launcher such as mpirun has started, each a rank. They make their groups in the same order.
+    ///   The machine's MPI library is opened at run time; the environment variable TENSORLIB_MPI may name another file.
+    /// - `"auto"`, or NULL: `"mpi"` if a launcher has started the process as one of several, otherwise `"self"`.
     ///
     /// `params` may be NULL for the defaults. `out` must not be NULL; it receives the handle, which the caller frees with
     /// tl_group_free(), or NULL on failure.
     ///
     /// TL_STATUS_INVALID_ARGUMENT: there is no such name, N or timeout_ms is out of range, out is NULL.
-    /// TL_STATUS_UNAVAILABLE: what connects several processes is missing. TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
+    /// TL_STATUS_UNAVAILABLE: there is no usable MPI library, or not the launcher's. TL_STATUS_GROUP: the other processes have not
+    /// made the group in time. TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
     pub fn tl_group_create(
         name: *const c_char,
         params: *const tl_group_params,

@@ -27,12 +27,13 @@ impl GroupOptions {
         self
     }
 
-    /// Makes a group, or joins the one to which the process belongs. `"self"` is one rank. `"auto"` is `"self"`, unless a
-    /// launcher such as mpirun has started the process as one of several.
+    /// Makes a group, or joins the one to which the process belongs. `"self"` is one rank. `"mpi"` are all processes that a
+    /// launcher such as mpirun has started, each a rank; they make their groups in the same order. `"auto"` is `"mpi"` if a
+    /// launcher has started the process as one of several, otherwise `"self"`.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for another name and for a timeout of more than a year, [`Error::Unavailable`] if what
-    /// connects several processes is missing.
+    /// [`Error::InvalidArgument`] for another name and for a timeout of more than a year, [`Error::Unavailable`] if there is
+    /// no usable MPI library, and [`Error::Group`] if the other processes have not made the group in time.
     pub fn create(&self, name: &str) -> Result<Group> {
         check_abi()?;
         let params = sys::tl_group_params {

@@ -11,6 +11,7 @@ mod examples;
 mod expect;
 pub mod export;
 pub mod go;
+mod groups;
 mod install;
 mod learning;
 mod lint;
@@ -68,6 +69,7 @@ pub const ALL: &[Suite] = &[
     suite("server", "the server over HTTP, a fuzzer, curl, OpenAI's package, the page in a browser", server::run),
     suite("go", "vet, tests with the race detector, cases, encoder and training on each ISA, digits", go::run),
     suite("zig", "tests, cases, encoder and training on each ISA, digits", zig::run),
+    suite("groups", "groups of processes: 1, 2 and 4 ranks, and ranks that fail, with Open MPI and MPICH", groups::run),
     suite("install", "find_package and pkg-config programs against an installed prefix", install::run),
     suite("package", "the packaged crates in an empty project, offline", package::run),
     suite("simt", "the CUDA backend on a simulated GPU, in C++ and C", simt::run),

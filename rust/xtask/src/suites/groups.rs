@@ -1,0 +1,67 @@
+//! Groups of processes, with each of the two MPI libraries that Debian has side by side. Groups of threads are in the languages' own
+//! suites.
+
+use std::path::{Path, PathBuf};
+
+use crate::builds;
+use crate::counts::Style;
+use crate::process::Cmd;
+use crate::suite::Run;
+use crate::system;
+
+/// An MPI library and its launcher.
+struct Mpi {
+    name: &'static str,
+    launcher: &'static str,
+    package: &'static str,
+    /// What lets it start more ranks than there are processors.
+    options: &'static [&'static str],
+    library: &'static str,
+}
+
+const ALL: [Mpi; 2] = [
+    Mpi {
+        name: "Open MPI",
+        launcher: "mpirun.openmpi",
+        package: "openmpi-bin",
+        options: &["--oversubscribe"],
+        library: "libmpi.so.40",
+    },
+    Mpi { name: "MPICH", launcher: "mpirun.mpich", package: "mpich", options: &[], library: "libmpich.so.12" },
+];
+
+/// What Open MPI needs as root in a container, where processes may not read each other's memory.
+const ENVS: [(&str, &str); 3] = [
+    ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+    ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+    ("OMPI_MCA_btl_vader_single_copy_mechanism", "none"),
+];
+
+pub fn run(run: &mut Run) -> Result<(), String> {
+    let launchers: Vec<PathBuf> =
+        ALL.iter().map(|mpi| system::tool(mpi.launcher, mpi.package)).collect::<Result<_, _>>()?;
+    let programs = builds::tests(run)?.join("tests/groups");
+    let mut commands = Vec::new();
+    for (mpi, launcher) in ALL.iter().zip(&launchers) {
+        for n in ["1", "2", "4"] {
+            let cmd = command(run, launcher).args(mpi.options).args(["-n", n]).arg(programs.join("mpi_collectives"));
+            commands.push((format!("{}, {n} ranks", mpi.name), cmd.arg("--gtest_color=no")));
+        }
+        commands.push((format!("{}, ranks that fail", mpi.name), failures(run, mpi, launcher, &programs)));
+    }
+    run.tests_together(Style::GoogleTest, &commands)
+}
+
+fn command(run: &Run, program: &Path) -> Cmd {
+    run.ws.cmd(program).envs(&ENVS).limit(super::TEST_LIMIT)
+}
+
+fn failures(run: &Run, mpi: &Mpi, launcher: &Path, programs: &Path) -> Cmd {
+    let mut line = launcher.display().to_string();
+    for option in mpi.options {
+        line += " ";
+        line += option;
+    }
+    let cmd = command(run, &programs.join("mpi_failures")).arg("--gtest_color=no");
+    cmd.env("TENSORLIB_TEST_MPIRUN", line).env("TENSORLIB_TEST_MPI", mpi.library)
+}
