@@ -1,15 +1,24 @@
 //! A small convolutional network learns handwritten digits, shifted at random by up to a pixel.
 //!
-//!     cargo run --release --example digits_conv -- [SEED] [CURVE.svg]
+//!     cargo run --release --example digits_conv -- [--group NAME] [--checkpoint FILE] [SEED] [CURVE.svg]
+//!
+//! With a group, several ranks train together: `cargo build --release --example digits_conv`, then
+//! `mpirun -n 2 target/release/examples/digits_conv --group auto`. With a checkpoint, a run that was interrupted goes on.
 
 use tensorlib::nn::{flatten, loss, max_pool, Conv2d, Dropout, Linear, Parameters, Sequential};
 use tensorlib::train::{evaluate, schedule, DataSet, OptimiserOptions, Random, Trainer};
-use tensorlib::{Backend, Tensor};
+use tensorlib::{Backend, Group, Tensor};
 
 const SIDE: usize = 8;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut args = std::env::args().skip(1);
+    let mut args = std::env::args().skip(1).peekable();
+    let mut option = |name: &str| match args.next_if(|arg| arg == name) {
+        Some(_) => args.next().map(Some).ok_or(format!("{name} needs a value")),
+        None => Ok(None),
+    };
+    let group = option("--group")?.map(|name| Group::create(&name)).transpose()?;
+    let checkpoint = option("--checkpoint")?;
     let seed = args.next().map_or(Ok(1), |seed| seed.parse())?;
     let data = DataSet::read_labelled(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/data/digits.csv"))?
         .map_inputs(|pixels| pixels.iter_mut().for_each(|p| *p /= 16.))
@@ -33,13 +42,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let cpu = Backend::cpu()?;
     let optimiser = OptimiserOptions::adamw(2e-3).decay(0.05).build(&parameters)?;
-    let history = Trainer::new(&cpu, &model, optimiser, loss::cross_entropy)
+    let mut trainer = Trainer::new(&cpu, &model, optimiser, loss::cross_entropy)
         .epochs(30)
         .seed(seed)
         .schedule(|step, total| schedule::cosine(step, 50, total, 0.01))
         .test(&test)
-        .progress()
-        .fit(&train)?;
+        .progress();
+    if let Some(group) = &group {
+        trainer = trainer.group(group);
+    }
+    if let Some(file) = checkpoint {
+        trainer = trainer.checkpoint(file, 0);
+    }
+    let history = trainer.fit(&train)?;
+    if group.is_some_and(|group| group.rank() > 0) {
+        return Ok(()); // all ranks have the same network
+    }
     print!("{}", history.csv());
     if let Some(path) = args.next() {
         history.write_svg(path)?;

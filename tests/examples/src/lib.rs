@@ -93,6 +93,15 @@ impl Program {
         args.into_iter().fold(self, |program, arg| program.arg(arg.as_ref()))
     }
 
+    /// The program as `n` processes, started by a launcher: its program and options, separated by blanks.
+    #[must_use]
+    pub fn started_by(mut self, launcher: &str, n: usize) -> Self {
+        let n = n.to_string();
+        let words = launcher.split_ascii_whitespace().chain(["-n", &n]).map(String::from);
+        self.argv = words.chain(self.argv).collect();
+        self
+    }
+
     /// Sets an environment variable.
     #[must_use]
     pub fn env(mut self, name: &str, value: &str) -> Self {

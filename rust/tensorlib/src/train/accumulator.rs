@@ -23,9 +23,38 @@ impl Accumulator {
         Ok(Self { sums })
     }
 
+    /// Sums that are views of a few leafs, the buckets, of at most `most` bytes or one sum.
+    pub(super) fn in_buckets(state: &Context, parameters: &[Tensor], most: usize) -> Result<(Self, Vec<Tensor>)> {
+        let (mut sums, mut buckets) = (Vec::new(), Vec::new());
+        let mut rest = parameters;
+        while let Some(first) = rest.first() {
+            let mut n = first.n_elements();
+            let mut taken = 1;
+            while let Some(next) = rest.get(taken).filter(|next| (n + next.n_elements()) * size_of::<f32>() <= most) {
+                n += next.n_elements();
+                taken += 1;
+            }
+            let bucket = state.zeros(DType::F32, [n as i64])?;
+            let mut begin = 0;
+            for parameter in &rest[..taken] {
+                let n = parameter.n_elements() as i64;
+                sums.push(bucket.narrow(0, begin, n)?.reshape(parameter.shape())?);
+                begin += n;
+            }
+            buckets.push(bucket);
+            rest = &rest[taken..];
+        }
+        Ok((Self { sums }, buckets))
+    }
+
     /// The sums, one per parameter.
     pub fn sums(&self) -> &[Tensor] {
         &self.sums
+    }
+
+    /// Sets all sums to 0.
+    pub(super) fn clear(&self) -> Result<()> {
+        self.sums.iter().try_for_each(|sum| sum.write_bytes(0, &vec![0; sum.nbytes()]))
     }
 
     /// Appends nodes that set the sums to these gradients.

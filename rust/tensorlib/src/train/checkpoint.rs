@@ -31,21 +31,34 @@ pub(super) fn write(path: &Path, optimiser: &Optimiser, run: &str, state: &State
         }
         None => tensors.extend(optimiser.model()),
     }
+    let mut metadata = vec![("format", FORMAT.to_string()), ("optimiser", optimiser.text()), ("run", run.to_string())];
+    metadata.extend(texts_of(state, optimiser.step()));
+    let metadata: Vec<(&str, &str)> = metadata.iter().map(|(key, value)| (*key, value.as_str())).collect();
+    safetensors::write(path, &tensors.iter().collect::<Vec<_>>(), &metadata)
+}
+
+/// The texts from which [`parse`] makes the state.
+fn texts_of(state: &State, step: u64) -> [(&'static str, String); 5] {
     let epochs: Vec<String> = state.history.iter().map(line_of).collect();
-    let stopped = state.stopped.map_or("", name_of);
     let best = state.best.as_ref().map(|best| format!("{} {}", best.epoch, best.loss)).unwrap_or_default();
-    let metadata = [
-        ("format", FORMAT.to_string()),
-        ("optimiser", optimiser.text()),
-        ("run", run.to_string()),
-        ("step", optimiser.step().to_string()),
+    [
+        ("step", step.to_string()),
         ("place", format!("{} {} {} {}", state.batches, state.loss, state.counted, state.rate)),
         ("epochs", epochs.join("\n")),
         ("best", best),
-        ("stopped", stopped.to_string()),
-    ];
-    let metadata: Vec<(&str, &str)> = metadata.iter().map(|(key, value)| (*key, value.as_str())).collect();
-    safetensors::write(path, &tensors.iter().collect::<Vec<_>>(), &metadata)
+        ("stopped", state.stopped.map_or("", name_of).to_string()),
+    ]
+}
+
+/// The state without the best parameters, and the step, as one text for other ranks.
+pub(super) fn state_text(state: &State, step: u64) -> String {
+    texts_of(state, step).map(|(key, value)| format!("{key}={value}")).join("\0")
+}
+
+/// What [`state_text`] was made of.
+pub(super) fn state_of(text: &str) -> Option<(State, u64)> {
+    let texts = text.split('\0').filter_map(|line| line.split_once('='));
+    parse(&Texts(&texts.map(|(key, value)| (key.to_string(), value.to_string())).collect()))
 }
 
 /// Reads a checkpoint into the optimiser and its parameters. All checks come first: a failed call changes nothing.

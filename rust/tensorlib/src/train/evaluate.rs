@@ -2,10 +2,12 @@
 
 use super::batch::Evaluation;
 use super::network::{forward_of, loss_of, Forward, Loss};
+use super::ranks::Ranks;
 use super::Samples;
 use crate::nn::metrics::largest;
 use crate::nn::{invalid, Module, Pass};
 use crate::{Backend, Result, Tensor};
+use std::ops::Range;
 
 /// A model's scores on some samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,7 +47,7 @@ pub fn evaluate_fn(
     samples: &dyn Samples,
     batch: usize,
 ) -> Result<Scores> {
-    Evaluator::new(batch)?.scores(backend, &network, &loss, samples)
+    Evaluator::new(batch)?.scores(backend, (&network, &loss), samples, None)
 }
 
 /// A model's outputs for all samples, sample after sample, computed in batches of `batch` samples. Targets are not
@@ -70,7 +72,7 @@ pub fn predict_fn(
     batch: usize,
 ) -> Result<Vec<Vec<f32>>> {
     let mut outputs = Vec::new();
-    Evaluator::new(batch)?.each(backend, &network, None, samples, |batch, _, _| {
+    Evaluator::new(batch)?.each(backend, &network, None, (samples, 0..samples.len()), |batch, _, _| {
         outputs.resize(batch.outputs.len(), Vec::new());
         for (values, output) in outputs.iter_mut().zip(&batch.outputs) {
             values.extend(output.to_f32_vec()?);
@@ -94,15 +96,17 @@ impl Evaluator {
         Ok(Self { batch, graphs: Vec::new() })
     }
 
+    /// The ranks share the samples out, and all get the same scores.
     pub(super) fn scores(
         &mut self,
         backend: &Backend,
-        forward: Forward<'_>,
-        loss: Loss<'_>,
+        (forward, loss): (Forward<'_>, Loss<'_>),
         samples: &dyn Samples,
+        ranks: Option<&Ranks>,
     ) -> Result<Scores> {
         let (mut sum, mut right, mut labelled) = (0., 0, 0);
-        self.each(backend, forward, Some(loss), samples, |batch, n, loss| {
+        let own = ranks.map_or(0..samples.len(), |ranks| ranks.share(samples.len()));
+        let seen = self.each(backend, forward, Some(loss), (samples, own), |batch, n, loss| {
             sum += loss * n as f64;
             for (output, labels) in batch.outputs.iter().zip(batch.leafs.labels()) {
                 if let Some((correct, all)) = labels.map(|labels| count_correct(output, labels)).transpose()?.flatten()
@@ -112,7 +116,17 @@ impl Evaluator {
                 }
             }
             Ok(())
-        })?;
+        });
+        if let Some(ranks) = ranks {
+            // A failure of this rank is one of all, at once.
+            let own = [sum, right as f64, labelled as f64, f64::from(u8::from(seen.is_err()))];
+            let [all_sum, all_right, all_labelled, failed] = ranks.sum(backend, own)?;
+            if failed != 0. && seen.is_ok() {
+                return Err(invalid(format!("evaluate: {failed} other ranks have failed, and have the reasons")));
+            }
+            (sum, right, labelled) = (all_sum, all_right as usize, all_labelled as usize);
+        }
+        seen?;
         let accuracy = (labelled > 0).then(|| right as f64 / labelled as f64);
         Ok(Scores { loss: sum / samples.len() as f64, accuracy })
     }
@@ -122,13 +136,13 @@ impl Evaluator {
         backend: &Backend,
         forward: Forward<'_>,
         loss: Option<Loss<'_>>,
-        samples: &dyn Samples,
+        (samples, own): (&dyn Samples, Range<usize>),
         mut see: impl FnMut(&Evaluation, usize, f64) -> Result<()>,
     ) -> Result<()> {
         if samples.is_empty() {
             return Err(invalid("evaluate: no samples: at least one is valid".into()));
         }
-        let numbers: Vec<usize> = (0..samples.len()).collect();
+        let numbers: Vec<usize> = own.collect();
         for chunk in numbers.chunks(self.batch) {
             let n = chunk.len();
             let place = match self.graphs.iter().position(|(size, _)| *size == n) {

@@ -47,6 +47,7 @@ mod optimiser;
 mod progress;
 mod queue;
 mod random;
+mod ranks;
 mod samples;
 pub mod schedule;
 mod standardiser;

@@ -5,6 +5,7 @@ use super::buffer::shuffled;
 use super::evaluate::Evaluator;
 use super::network::{forward_of, loss_of, Forward, Loss};
 use super::queue::Queue;
+use super::ranks::{Exchange, Ranks};
 use super::state::{bytes_of, Best, State};
 use super::{Accumulator, Epoch, History, Optimiser, Samples, Scores, Stopped};
 use crate::nn::{invalid, Module, Pass};
@@ -50,6 +51,7 @@ pub struct Trainer<'a> {
     micro_batches: usize,
     workers: usize,
     graphs: GraphOptions,
+    group: Option<crate::Group>,
     seed: u64,
     schedule: Factor<'a>,
     test: Option<&'a (dyn Samples + Sync)>,
@@ -139,6 +141,7 @@ impl<'a> Trainer<'a> {
             micro_batches: 1,
             workers: 0,
             graphs: GraphOptions::default(),
+            group: None,
             seed: 0,
             schedule: Box::new(|step, _| super::schedule::constant(step)),
             test: None,
@@ -170,6 +173,45 @@ impl<'a> Trainer<'a> {
     #[must_use]
     pub fn micro_batches(mut self, parts: usize) -> Self {
         self.micro_batches = parts;
+        self
+    }
+
+    /// Trains on all ranks of a group together: each computes the gradients of its share of every batch, and all of them take
+    /// the same steps. [`Trainer::batch`] is the number of samples of all ranks together, and their order does not depend
+    /// on the number of ranks, so losses agree with those of one rank except for rounding.
+    ///
+    /// Every rank has the model, the same settings and the same samples, and calls [`Trainer::fit`]. It begins with the
+    /// parameters and the checkpoint of rank 0, which alone writes checkpoints and shows progress. Test samples are shared
+    /// out, too. Training ends if a callback of one rank breaks. Buffers, such as the statistics of
+    /// [`BatchNorm`](crate::nn::BatchNorm), are averages over the ranks, and each rank normalises by its own samples. Ranks
+    /// draw different random numbers for dropout.
+    ///
+    /// ```
+    /// use tensorlib::nn::{loss, Linear, Parameters};
+    /// use tensorlib::train::{Column, DataSet, OptimiserOptions, Trainer};
+    /// use tensorlib::{Backend, Group, Result};
+    ///
+    /// fn train(group: Group) -> Result<f64> {
+    ///     let inputs = (0..64).map(|i| i as f32 / 64.).collect::<Vec<_>>();
+    ///     let outputs = inputs.iter().map(|x| 3. * x).collect();
+    ///     let samples = DataSet::new(Column::f32([1], inputs), Column::f32([1], outputs))?;
+    ///     let parameters = Parameters::new(1);
+    ///     let model = Linear::new(&parameters, 1, 1)?;
+    ///     let cpu = Backend::cpu()?;
+    ///     let optimiser = OptimiserOptions::adamw(0.05).build(&parameters)?;
+    ///     let mut trainer = Trainer::new(&cpu, &model, optimiser, loss::mse).epochs(20).batch(16).group(&group);
+    ///     Ok(trainer.fit(&samples)?.epochs.last().map_or(0., |epoch| epoch.loss))
+    /// }
+    ///
+    /// // Threads here; with `Group::create("auto")?`, the processes that mpirun started.
+    /// let ranks: Vec<_> = Group::local(2)?.into_iter().map(|rank| std::thread::spawn(|| train(rank))).collect();
+    /// let losses: Vec<f64> = ranks.into_iter().map(|rank| rank.join().unwrap()).collect::<Result<_>>()?;
+    /// assert_eq!(losses[0], losses[1]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    #[must_use]
+    pub fn group(mut self, group: &crate::Group) -> Self {
+        self.group = Some(group.clone());
         self
     }
 
@@ -272,16 +314,18 @@ impl<'a> Trainer<'a> {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`](crate::Error) for no samples, settings out of their range, a loss that is not a
-    /// scalar, parameters that it does not depend on, and if the loss, a gradient or a parameter becomes infinite or
-    /// NaN; [`Error::Format`](crate::Error) and [`Error::Io`](crate::Error) of a checkpoint; as the model's operations
+    /// scalar, parameters that it does not depend on, ranks whose settings differ, and if the loss, a gradient or a
+    /// parameter becomes infinite or NaN; [`Error::Group`](crate::Error) if a rank of the group fails; [`Error::Format`](crate::Error) and [`Error::Io`](crate::Error) of a checkpoint; as the model's operations
     /// and [`Samples::write`].
     pub fn fit(&mut self, samples: &(dyn Samples + Sync)) -> Result<History> {
         self.check(samples)?;
-        let state = self.start(samples)?;
+        let ranks = self.group.as_ref().map(|group| Ranks::new(self.backend, group)).transpose()?;
+        let state = self.start(samples, ranks.as_ref())?;
         let steps = samples.len().div_ceil(self.batch) as u64 * self.epochs as u64;
         #[cfg(feature = "progress")]
-        let progress = self.progress.then(|| super::progress::Progress::new(steps, self.optimiser.step()));
-        let machine = Machine::new(self.backend, &self.optimiser, self.micro_batches)?;
+        let progress = (self.progress && ranks.as_ref().is_none_or(Ranks::is_first))
+            .then(|| super::progress::Progress::new(steps, self.optimiser.step()));
+        let machine = Machine::new(self.backend, &self.optimiser, self.micro_batches, ranks.as_ref())?;
         let mut evaluator = Evaluator::new(self.batch.max(256))?;
         let mut stopped = state.stopped;
         let mut fit = Fit {
@@ -289,6 +333,7 @@ impl<'a> Trainer<'a> {
             steps,
             state,
             machine,
+            ranks,
             #[cfg(feature = "progress")]
             progress,
         };
@@ -297,14 +342,15 @@ impl<'a> Trainer<'a> {
             if stopped.is_some() {
                 break;
             }
-            let test =
-                self.test.map(|test| evaluator.scores(self.backend, &*self.forward, &*self.loss, test)).transpose()?;
-            stopped = self.end_epoch(&mut fit.state, test)?;
+            let functions = (&*self.forward as Forward<'_>, &*self.loss as Loss<'_>);
+            let ranks = fit.ranks.as_ref();
+            let test = self.test.map(|test| evaluator.scores(self.backend, functions, test, ranks)).transpose()?;
+            stopped = self.end_epoch(&mut fit, test)?;
             #[cfg(feature = "safetensors")]
             {
                 // The next run continues where a callback ended this one.
                 fit.state.stopped = stopped.filter(|stopped| *stopped == Stopped::Early);
-                self.keep(samples, &fit.state)?;
+                self.keep(&fit)?;
             }
         }
         let State { history, best, .. } = fit.state;
@@ -322,9 +368,28 @@ impl<'a> Trainer<'a> {
         &self.optimiser
     }
 
-    /// The state of the checkpoint if there is one, otherwise that of a new run.
+    /// The state of the checkpoint if there is one, otherwise that of a new run; on all ranks that of rank 0.
+    fn start(&mut self, samples: &dyn Samples, ranks: Option<&Ranks>) -> Result<State> {
+        let Some(ranks) = ranks else { return self.read_state(samples) };
+        ranks.check_alike(self.backend, &self.run_of_ranks(samples))?;
+        let read = match ranks.is_first() {
+            true => self.read_state(samples),
+            false => Ok(State::default()),
+        };
+        // The others learn of a failure at once.
+        let [failed] = ranks.sum(self.backend, [f64::from(u8::from(read.is_err()))])?;
+        let mut state = read?;
+        if failed != 0. {
+            return Err(invalid("Trainer: rank 0 cannot read its checkpoint, and has the reason".into()));
+        }
+        let all = [self.optimiser.model(), self.optimiser.state()].concat();
+        ranks.take_from_first(self.backend, &all)?;
+        self.take_state(ranks, &mut state)?;
+        Ok(state)
+    }
+
     #[cfg(feature = "safetensors")]
-    fn start(&mut self, samples: &dyn Samples) -> Result<State> {
+    fn read_state(&mut self, samples: &dyn Samples) -> Result<State> {
         match &self.checkpoint {
             Some((path, _)) if path.exists() => {
                 let run = self.run(samples);
@@ -335,8 +400,54 @@ impl<'a> Trainer<'a> {
     }
 
     #[cfg(not(feature = "safetensors"))]
-    fn start(&mut self, _: &dyn Samples) -> Result<State> {
+    fn read_state(&mut self, _: &dyn Samples) -> Result<State> {
         Ok(State::default())
+    }
+
+    /// Gives all ranks the state that rank 0 has read.
+    #[cfg(feature = "safetensors")]
+    fn take_state(&mut self, ranks: &Ranks, state: &mut State) -> Result<()> {
+        let own = super::checkpoint::state_text(state, self.optimiser.step());
+        let first = ranks.first_bytes(self.backend, own.as_bytes())?;
+        let mut best = state.best.take().map(|best| best.parameters.concat()).unwrap_or_default();
+        best = ranks.first_bytes(self.backend, &best)?;
+        let Some((mut read, step)) = super::checkpoint::state_of(&String::from_utf8_lossy(&first)) else {
+            return Err(invalid("Trainer: the state of rank 0 is damaged".into()));
+        };
+        if let Some(kept) = &mut read.best {
+            let mut rest = &best[..];
+            for parameter in self.optimiser.model() {
+                let Some((bytes, after)) = rest.split_at_checked(parameter.nbytes()) else {
+                    return Err(invalid("Trainer: the best parameters of rank 0 are of another model".into()));
+                };
+                kept.parameters.push(bytes.to_vec());
+                rest = after;
+            }
+        }
+        self.optimiser.resume(step);
+        *state = read;
+        Ok(())
+    }
+
+    /// Without checkpoints every run is a new one.
+    #[cfg(not(feature = "safetensors"))]
+    fn take_state(&mut self, _: &Ranks, _: &mut State) -> Result<()> {
+        Ok(())
+    }
+
+    /// The settings that the ranks must have in common, so that they make the same exchanges and steps.
+    fn run_of_ranks(&self, samples: &dyn Samples) -> String {
+        let Self { epochs, batch, seed, patience, micro_batches, optimiser, .. } = self;
+        let shapes: Vec<String> = optimiser.model().iter().map(|p| format!("{} {:?}", p.name(), p.shape())).collect();
+        format!(
+            "{} samples and {} test samples, epochs({epochs}), batch({batch}), micro_batches({micro_batches}), seed({seed}), patience({patience:?}), \
+             callbacks {} and {}, {optimiser:?} of {}",
+            samples.len(),
+            self.test.map_or(0, |test| test.len()),
+            self.on_step.is_some(),
+            self.on_epoch.is_some(),
+            shapes.join(", ")
+        )
     }
 
     /// Takes the steps of an epoch that are left. The result is why training ends before the epoch does.
@@ -347,10 +458,11 @@ impl<'a> Trainer<'a> {
             return self.take_batches(fit, batches.iter().map(|numbers| (*numbers, Source::Samples(seed))));
         }
         let (samples, parts) = (fit.samples, self.micro_batches);
+        let own: Vec<&[usize]> = batches.iter().map(|numbers| own_of(fit.ranks.as_ref(), numbers)).collect();
         // Two batches per worker: one in the making and one ready.
         let queue = Queue::new(batches.len(), self.workers.saturating_mul(2));
         let read = |number: usize| -> Result<Vec<Assembled>> {
-            let parts = parts_of(batches[number], parts).map(|numbers| {
+            let parts = parts_of(own[number], parts).map(|numbers| {
                 let mut part = Assembled::new(samples, numbers.len())?;
                 part.read(samples, numbers, Some(seed))?;
                 Ok(part)
@@ -383,11 +495,17 @@ impl<'a> Trainer<'a> {
                 bar.step(epoch + 1, self.epochs, fit.state.loss / fit.state.counted as f64);
             }
             let report = self.report(epoch, loss, None, fit.state.rate);
-            let goes_on = self.on_step.as_mut().is_none_or(|callback| callback(&report).is_continue());
+            let goes_on = match &mut self.on_step {
+                Some(callback) => {
+                    let goes_on = callback(&report).is_continue();
+                    all_go_on(fit.ranks.as_ref(), self.backend, goes_on)?
+                }
+                None => true,
+            };
             #[cfg(feature = "safetensors")]
             if let Some((_, every)) = &self.checkpoint {
                 if !goes_on || (*every > 0 && self.optimiser.step() % every == 0) {
-                    self.keep(fit.samples, &fit.state)?;
+                    self.keep(fit)?;
                 }
             }
             if !goes_on {
@@ -399,10 +517,11 @@ impl<'a> Trainer<'a> {
 
     /// Takes a step with the samples of these numbers and returns their loss.
     fn step(&mut self, fit: &mut Fit<'_>, numbers: &[usize], source: Source) -> Result<f64> {
-        let Fit { samples, steps, state, machine, .. } = fit;
+        let Fit { samples, steps, state, machine, ranks, .. } = fit;
         let epoch = state.history.len();
         let factor = (self.schedule)(self.optimiser.step(), *steps);
-        let computed = machine.gradients(&Work { trainer: self, samples: *samples, numbers }, source);
+        let work = Work { trainer: self, samples: *samples, numbers, ranks: ranks.as_ref() };
+        let computed = machine.gradients(&work, source);
         let checked = computed.and_then(|loss| {
             if !loss.is_finite() {
                 return Err(self.not_finite(&format!("the loss is {loss}"), epoch));
@@ -428,7 +547,8 @@ impl<'a> Trainer<'a> {
         Ok(loss)
     }
 
-    fn end_epoch(&mut self, state: &mut State, test: Option<Scores>) -> Result<Option<Stopped>> {
+    fn end_epoch(&mut self, fit: &mut Fit<'_>, test: Option<Scores>) -> Result<Option<Stopped>> {
+        let Fit { state, ranks, .. } = fit;
         let number = state.history.len() + 1;
         let loss = state.loss / state.counted as f64;
         state.history.push(Epoch { number, loss, test, rate: state.rate });
@@ -445,7 +565,8 @@ impl<'a> Trainer<'a> {
         }
         let report = self.report(number - 1, loss, test, state.rate);
         if let Some(callback) = &mut self.on_epoch {
-            if callback(&report).is_break() {
+            let goes_on = callback(&report).is_continue();
+            if !all_go_on(ranks.as_ref(), self.backend, goes_on)? {
                 stopped = Some(Stopped::ByCallback);
             }
         }
@@ -480,8 +601,11 @@ impl<'a> Trainer<'a> {
     }
 
     #[cfg(feature = "safetensors")]
-    fn keep(&self, samples: &dyn Samples, state: &State) -> Result<()> {
+    fn keep(&self, fit: &Fit<'_>) -> Result<()> {
         let Some((path, _)) = &self.checkpoint else { return Ok(()) };
+        if !fit.ranks.as_ref().is_none_or(Ranks::is_first) {
+            return Ok(());
+        }
         for parameter in self.optimiser.model() {
             if let Some(value) = parameter.to_f32_vec()?.into_iter().find(|value| !value.is_finite()) {
                 let (name, step, path) = (parameter.name(), self.optimiser.step(), path.display());
@@ -491,7 +615,7 @@ impl<'a> Trainer<'a> {
                 )));
             }
         }
-        super::checkpoint::write(path, &self.optimiser, &self.run(samples), state)
+        super::checkpoint::write(path, &self.optimiser, &self.run(fit.samples), &fit.state)
     }
 
     /// The settings that must not change for a run to be resumed.
@@ -509,15 +633,37 @@ struct Fit<'f> {
     steps: u64,
     state: State,
     machine: Machine,
+    ranks: Option<Ranks>,
     #[cfg(feature = "progress")]
     progress: Option<super::progress::Progress>,
+}
+
+/// Whether the callbacks of all ranks let training go on.
+fn all_go_on(ranks: Option<&Ranks>, backend: &Backend, goes_on: bool) -> Result<bool> {
+    let Some(ranks) = ranks else { return Ok(goes_on) };
+    let [breaks] = ranks.sum(backend, [f64::from(u8::from(!goes_on))])?;
+    Ok(breaks == 0.)
 }
 
 /// The samples of a step.
 struct Work<'w, 'a> {
     trainer: &'w Trainer<'a>,
     samples: &'w dyn Samples,
+    /// Of all ranks.
     numbers: &'w [usize],
+    ranks: Option<&'w Ranks>,
+}
+
+impl Work<'_, '_> {
+    /// The numbers of this rank's samples.
+    fn own(&self) -> &[usize] {
+        own_of(self.ranks, self.numbers)
+    }
+}
+
+/// This rank's part of a batch.
+fn own_of<'n>(ranks: Option<&Ranks>, numbers: &'n [usize]) -> &'n [usize] {
+    ranks.map_or(numbers, |ranks| &numbers[ranks.share(numbers.len())])
 }
 
 /// Where a batch comes from.
@@ -530,7 +676,7 @@ enum Source {
 
 /// The numbers of the samples of each part of a batch.
 fn parts_of(numbers: &[usize], parts: usize) -> impl Iterator<Item = &[usize]> {
-    numbers.chunks(numbers.len().div_ceil(parts))
+    numbers.chunks(numbers.len().div_ceil(parts).max(1))
 }
 
 /// The graphs of batches, by their size, and of the step after a batch.
@@ -543,6 +689,7 @@ struct Machine {
     finite: (Tensor, Graph),
     steps: Graph,
     buffers: Buffers,
+    exchange: Option<Exchange>,
     parts: usize,
 }
 
@@ -581,9 +728,12 @@ impl Buffers {
 }
 
 impl Machine {
-    fn new(backend: &Backend, optimiser: &Optimiser, parts: usize) -> Result<Self> {
+    fn new(backend: &Backend, optimiser: &Optimiser, parts: usize, ranks: Option<&Ranks>) -> Result<Self> {
         let ctx = Context::on(backend);
-        let sums = Accumulator::new(&ctx, &optimiser.parameters())?;
+        let (sums, exchange) = match ranks {
+            Some(ranks) => Exchange::new(backend, ranks, optimiser).map(|(sums, exchange)| (sums, Some(exchange)))?,
+            None => (Accumulator::new(&ctx, &optimiser.parameters())?, None),
+        };
         let of_steps = Context::on(backend);
         // 0 times a finite number is 0; 0 times infinity or NaN is NaN.
         let none = |sum: &Tensor| sum.scale(0., ScaleOptions::new())?.sum(..);
@@ -602,7 +752,16 @@ impl Machine {
         let steps = optimiser.steps_by(&of_steps, sums.sums())?;
         let (buffers, keep) = Buffers::new(backend, optimiser.buffers())?;
         let steps = Graph::new(&steps.iter().chain(&keep).collect::<Vec<_>>())?;
-        Ok(Self { random: ctx.zeros(DType::I64, [2])?, graphs: Vec::new(), sums, finite, steps, buffers, parts })
+        Ok(Self {
+            random: ctx.zeros(DType::I64, [2])?,
+            graphs: Vec::new(),
+            sums,
+            finite,
+            steps,
+            buffers,
+            exchange,
+            parts,
+        })
     }
 
     /// Names a sum of gradients that is not finite, if there is one.
@@ -620,19 +779,48 @@ impl Machine {
         Ok(Some("a gradient is not finite".into()))
     }
 
-    /// The mean loss of the samples; the sums then hold its gradients.
+    /// The mean loss of the samples of all ranks; the sums then hold its gradients.
     fn gradients(&mut self, work: &Work<'_, '_>, source: Source) -> Result<f64> {
-        let Work { trainer, samples, numbers } = *work;
+        let own = self.own_gradients(work, source);
+        let (Some(ranks), Some(exchange)) = (work.ranks, &self.exchange) else { return own };
+        // A failure of this rank is one of all, at once.
+        let [loss, failed] = ranks.sum(
+            work.trainer.backend,
+            match &own {
+                Ok(loss) => [*loss, 0.],
+                Err(_) => [0., 1.],
+            },
+        )?;
+        own?;
+        if failed != 0. {
+            return Err(invalid(format!(
+                "Trainer: {failed} other ranks have failed in this step, and have the reasons"
+            )));
+        }
+        let weight = work.own().len() as f64 / work.numbers.len() as f64;
+        exchange.compute(work.trainer.backend, weight as f32)?;
+        Ok(loss)
+    }
+
+    /// This rank's part of the mean loss, and of its gradients.
+    fn own_gradients(&mut self, work: &Work<'_, '_>, source: Source) -> Result<f64> {
+        let Work { trainer, samples, numbers, ranks } = *work;
+        let (rank, size) = ranks.map_or((0, 1), |ranks| (ranks.group().rank() as u64, ranks.group().size() as u64));
+        let own = work.own();
+        if own.is_empty() {
+            self.sums.clear()?;
+            return Ok(0.);
+        }
         let mut sum = 0.;
         let (seed, ready) = match source {
             Source::Samples(seed) => (seed, Vec::new()),
             Source::Ready(parts) => (0, parts?),
         };
         let mut ready = ready.into_iter();
-        for (i, part) in parts_of(numbers, self.parts).enumerate() {
+        for (i, part) in parts_of(own, self.parts).enumerate() {
             let place = self.place(trainer, samples, part.len())?;
-            // Each part of each step draws other random numbers.
-            let counter = (trainer.optimiser.step() + 1) * self.parts as u64 + i as u64;
+            // Each part of each step draws other random numbers, on each rank.
+            let counter = ((trainer.optimiser.step() + 1) * self.parts as u64 + i as u64) * size + rank;
             self.random.write(&[trainer.seed as i64, counter as i64])?;
             let graph = &mut self.graphs[place].1;
             match ready.next() {

@@ -25,5 +25,7 @@ mod scope;
 mod shapes;
 #[cfg(feature = "safetensors")]
 mod training;
+#[cfg(feature = "safetensors")]
+mod training_ranks;
 #[cfg(feature = "half")]
 mod vectors;

@@ -7,7 +7,9 @@ use crate::builds;
 use crate::counts::Style;
 use crate::process::Cmd;
 use crate::suite::Run;
+use crate::suites::examples::Tests;
 use crate::system;
+use crate::tools;
 
 /// An MPI library and its launcher.
 struct Mpi {
@@ -49,7 +51,24 @@ pub fn run(run: &mut Run) -> Result<(), String> {
         }
         commands.push((format!("{}, ranks that fail", mpi.name), failures(run, mpi, launcher, &programs)));
     }
-    run.tests_together(Style::GoogleTest, &commands)
+    run.tests_together(Style::GoogleTest, &commands)?;
+    tools::native(run.ws)?;
+    for (mpi, launcher) in ALL.iter().zip(&launchers) {
+        let line = mpi.line(launcher);
+        let envs = [&ENVS[..], &[("TENSORLIB_TEST_MPIRUN", &line)]].concat();
+        Tests::of("ranks")
+            .only(&["--ignored"])
+            .envs(&envs)
+            .run(run, &format!("{}, training on two ranks", mpi.name))?;
+    }
+    Ok(())
+}
+
+impl Mpi {
+    /// The launcher with its options.
+    fn line(&self, launcher: &Path) -> String {
+        [&[launcher.to_string_lossy().as_ref()], self.options].concat().join(" ")
+    }
 }
 
 fn command(run: &Run, program: &Path) -> Cmd {
@@ -57,11 +76,6 @@ fn command(run: &Run, program: &Path) -> Cmd {
 }
 
 fn failures(run: &Run, mpi: &Mpi, launcher: &Path, programs: &Path) -> Cmd {
-    let mut line = launcher.display().to_string();
-    for option in mpi.options {
-        line += " ";
-        line += option;
-    }
     let cmd = command(run, &programs.join("mpi_failures")).arg("--gtest_color=no");
-    cmd.env("TENSORLIB_TEST_MPIRUN", line).env("TENSORLIB_TEST_MPI", mpi.library)
+    cmd.env("TENSORLIB_TEST_MPIRUN", mpi.line(launcher)).env("TENSORLIB_TEST_MPI", mpi.library)
 }
