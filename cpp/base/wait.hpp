@@ -49,14 +49,15 @@ bool spin_until(Spin spin, Ready ready) noexcept {
 }
 
 // For a thread that asks again and again for what another process, or a thread that is not ours, does. They may share cores, so
-// it offers its own.
+// it offers its own. It sleeps only after some 100 ms: where asking is what moves data, 64 MiB take four times as long with sleeps.
+constexpr int rounds_before_sleep = 1 << 18;
 inline void back_off(int round) {
     if (round < 64) {
         cpu_relax();
-    } else if (round < 4096) {
+    } else if (round < rounds_before_sleep) {
         std::this_thread::yield();
     } else {
-        std::this_thread::sleep_for(std::chrono::microseconds(100));
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
 }
 

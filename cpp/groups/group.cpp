@@ -99,6 +99,11 @@ void Group::exchange(const Call &call, const std::function<GroupEngine::Started(
         if (exchange) give_up();
         if (error.code() == Status::group) fail_group(call, error.what());
         fail(error.code(), "%s: %s", call.what().c_str(), error.what());
+    } catch (...) {
+        // Memory has run out. The exchange is lost, and with it the order of those that follow.
+        if (exchange) give_up();
+        note_failure(own + " has no memory left");
+        throw;
     }
 }
 

@@ -25,6 +25,12 @@ using Clock = std::chrono::steady_clock;
 template <class Handle>
 class Line;
 
+// For an element that must not be lost for want of memory.
+template <class T>
+void make_room(std::vector<T> &all) {
+    if (all.size() == all.capacity()) all.reserve(2 * all.size() + 4);
+}
+
 // What the process has of MPI.
 template <class Handle>
 class World {
@@ -79,10 +85,17 @@ public:
         const std::lock_guard lock(lines_lock_);
         live_.push_back(&line);
     }
-    // For a line whose group has gone. It goes on until the other ranks have what was sent on it, and have ended it too.
-    void add(std::unique_ptr<Line<Handle>> line) {
+    void forget_live(Line<Handle> &line) {
         const std::lock_guard lock(lines_lock_);
+        std::erase(live_, &line);
+    }
+    // For a line whose group has gone. It goes on until the other ranks have what was sent on it, and have ended it too.
+    // Without memory it stays the caller's.
+    void add(std::unique_ptr<Line<Handle>> &line) {
+        const std::lock_guard lock(lines_lock_);
+        make_room(lines_);
         std::erase(live_, line.get());
+        line->is_live = false;
         lines_.push_back(std::move(line));
         n_lines_.store(lines_.size(), std::memory_order_relaxed);
     }
@@ -200,16 +213,29 @@ public:
         world_.call("MPI_Comm_set_errhandler", [&](const Calls &mpi) { return mpi.comm_set_errhandler(communicator_, mpi.errors_return); });
         world_.call("MPI_Comm_rank", [&](const Calls &mpi) { return mpi.comm_rank(communicator_, &rank_); });
         world_.call("MPI_Comm_size", [&](const Calls &mpi) { return mpi.comm_size(communicator_, &size_); });
-        listen();
         world_.note_live(*this);
+        is_live = true;
+        listen();
     }
+    // A line with messages on their way must not be destroyed.
+    ~Line() {
+        try {
+            if (!world_.is_usable()) return;
+            if (is_live) world_.forget_live(*this);
+            stop_listening();
+        } catch (...) {
+            world_.note_given_up();
+        }
+    }
+    Line(const Line &) = delete;
+    Line &operator=(const Line &) = delete;
 
     Handle communicator() const noexcept { return communicator_; }
     int rank() const noexcept { return rank_; }
     int size() const noexcept { return size_; }
 
     void send_copy(const std::byte *bytes, std::size_t n, int to, Tag tag) {
-        sent_.reserve(sent_.size() + 1);
+        make_room(sent_);
         Message message{std::vector<std::byte>(bytes, bytes + n), {}};
         world_.call("MPI_Isend", [&](const Calls &mpi) {
             return mpi.isend(message.bytes.data(), static_cast<int>(n), mpi.byte, to, static_cast<int>(tag), communicator_,
@@ -254,6 +280,7 @@ public:
         return true;
     }
     bool keeps_communicator = false;  // requests that were given up are of it
+    bool is_live = false;             // its group has not gone
 
 private:
     struct Message {
@@ -304,6 +331,7 @@ public:
         if (!failure_.empty()) return;
         Handle request{};
         try {
+            make_room(requests_);
             engine_.world().call(name, [&](const Calls &mpi) { return f(mpi, &request); });
         } catch (const Error &error) {
             failure_ = error.what();
@@ -370,9 +398,10 @@ public:
             if (!world_.is_usable()) return;
             tell_last(Notice::Kind::left, n_started_, "");
             line_->keeps_communicator = has_failed_;
-            world_.add(std::move(line_));
+            world_.add(line_);
         } catch (...) {
             world_.note_given_up();
+            static_cast<void>(line_.release());  // MPI still uses its messages
         }
     }
 
@@ -501,7 +530,7 @@ public:
         std::vector<int> lacking;
         const Clock::time_point deadline = Clock::now() + std::chrono::milliseconds(300);
         do {
-            back_off(4096);
+            back_off(rounds_before_sleep);
             take_notices();
             lacking.clear();
             for (int rank = 0; rank < size_; rank++) {
@@ -594,6 +623,7 @@ private:
         Notice notice{};
         while (line_->next(notice)) {
             const auto place = static_cast<std::size_t>(notice.rank);
+            if (place >= ranks()) continue;
             switch (notice.kind) {
                 case Notice::Kind::left:
                     gone_[place] = {left_text(notice.rank), false, notice.n_collectives, notice.n_sends, notice.rank};
@@ -639,8 +669,7 @@ std::unique_ptr<GroupEngine> engine_of(const MpiInterface<Handle> &calls, const 
     if (size == 1 && launched.size > 1) {
         fail(Status::unavailable,
              "group_create: the launcher has started %d processes (%s), but %s (%s) sees one: it is not the launcher's MPI; "
-             "TENSORLIB_MPI=PATH "
-             "names another library",
+             "TENSORLIB_MPI=PATH names another library",
              launched.size, launched.variable.c_str(), library.version.c_str(), library.path.c_str());
     }
     struct Duplicate {

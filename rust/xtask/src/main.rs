@@ -14,6 +14,7 @@ mod gpu;
 mod header;
 mod isas;
 mod lint;
+mod mpi;
 #[path = "../../tensorlib-sys/nvcc.rs"]
 mod nvcc;
 mod ops;
@@ -41,6 +42,7 @@ cargo xtask COMMAND
   docs                                  builds the site into target/xtask/site and follows its links
   fmt [--check]                         formats C, C++, Rust, Go and Zig
   bench [--isa ISA] [OPTIONS]           measures limits, kernels and operations on each ISA (docs/performance)
+  bench --only groups                   measures groups of processes next to MPI's own calls
   bench --report [FILE...]              draws and tabulates a run of its own, or what --json FILE has kept of others
   cuda-toolkit                          finds nvcc, or installs the pinned CUDA toolkit; its path is the last line
   gpu [--arch N] [--also N] [--out DIR] [--with-sanitizer]

@@ -649,7 +649,7 @@ fn all_go_on(ranks: Option<&Ranks>, backend: &Backend, goes_on: bool) -> Result<
 struct Work<'w, 'a> {
     trainer: &'w Trainer<'a>,
     samples: &'w dyn Samples,
-    /// Of all ranks.
+    /// The batch of all ranks.
     numbers: &'w [usize],
     ranks: Option<&'w Ranks>,
 }

@@ -10,11 +10,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::build_cache;
+use crate::mpi;
 use crate::process::on_path;
 use crate::tools;
 use crate::workspace::{jobs, make_dir, Workspace};
 
 const TARGET: &str = "tl_bench_micro";
+const GROUPS: &str = "tl_bench_groups";
 /// The sections whose rows a report draws.
 const DRAWN: [&str; 2] = ["products", "weights"];
 
@@ -38,7 +40,10 @@ pub fn run(ws: &Workspace, options: &[&str]) -> Result<(), String> {
         ["--isa", isa, rest @ ..] => (Some(*isa), rest),
         rest => (None, rest),
     };
-    let program = build(ws)?;
+    if options == ["--only", "groups"] {
+        return groups(ws);
+    }
+    let program = build(ws, TARGET)?;
     for name in isas(ws, &program, isa)? {
         measure(&program, &name, options)?;
     }
@@ -49,7 +54,7 @@ pub fn run(ws: &Workspace, options: &[&str]) -> Result<(), String> {
 /// A file of rows for each ISA: `avx2.json`.
 fn measured(ws: &Workspace, out: &Path) -> Result<Vec<PathBuf>, String> {
     make_dir(out)?;
-    let program = build(ws)?;
+    let program = build(ws, TARGET)?;
     let mut files = Vec::new();
     for name in isas(ws, &program, None)? {
         let file = out.join(format!("{name}.json"));
@@ -61,7 +66,17 @@ fn measured(ws: &Workspace, out: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(files)
 }
 
-fn build(ws: &Workspace) -> Result<PathBuf, String> {
+/// Groups of two processes, next to each MPI library's own calls.
+fn groups(ws: &Workspace) -> Result<(), String> {
+    let program = build(ws, GROUPS)?;
+    for mpi in &mpi::ALL {
+        let cmd = ws.cmd(mpi.launcher()?).envs(&mpi::ENVS).args(mpi.options).args(["-n", "2"]).arg(&program);
+        println!("{}", cmd.capture()?);
+    }
+    Ok(())
+}
+
+fn build(ws: &Workspace, target: &str) -> Result<PathBuf, String> {
     tools::native(ws)?;
     // BUILD_TESTING, which adds benches/, also adds the GoogleTest programs; they are not built here.
     tools::google_test(ws)?;
@@ -72,9 +87,9 @@ fn build(ws: &Workspace) -> Result<PathBuf, String> {
         configure = configure.args(["-G", "Ninja"]);
     }
     build_cache::shared(ws, configure.arg("-DTENSORLIB_WERROR=ON")).capture()?;
-    let make = ws.cmd("cmake").arg("--build").arg(&build).args(["--target", TARGET, "-j", &jobs()]);
+    let make = ws.cmd("cmake").arg("--build").arg(&build).args(["--target", target, "-j", &jobs()]);
     build_cache::shared(ws, make).capture()?;
-    Ok(build.join("benches").join(TARGET))
+    Ok(build.join("benches").join(target))
 }
 
 /// The ISAs of this CPU, or the requested one.

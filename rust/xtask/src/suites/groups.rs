@@ -5,43 +5,14 @@ use std::path::{Path, PathBuf};
 
 use crate::builds;
 use crate::counts::Style;
+use crate::mpi::{Mpi, ALL, ENVS};
 use crate::process::Cmd;
 use crate::suite::Run;
 use crate::suites::examples::Tests;
-use crate::system;
 use crate::tools;
 
-/// An MPI library and its launcher.
-struct Mpi {
-    name: &'static str,
-    launcher: &'static str,
-    package: &'static str,
-    /// What lets it start more ranks than there are processors.
-    options: &'static [&'static str],
-    library: &'static str,
-}
-
-const ALL: [Mpi; 2] = [
-    Mpi {
-        name: "Open MPI",
-        launcher: "mpirun.openmpi",
-        package: "openmpi-bin",
-        options: &["--oversubscribe"],
-        library: "libmpi.so.40",
-    },
-    Mpi { name: "MPICH", launcher: "mpirun.mpich", package: "mpich", options: &[], library: "libmpich.so.12" },
-];
-
-/// What Open MPI needs as root in a container, where processes may not read each other's memory.
-const ENVS: [(&str, &str); 3] = [
-    ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
-    ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-    ("OMPI_MCA_btl_vader_single_copy_mechanism", "none"),
-];
-
 pub fn run(run: &mut Run) -> Result<(), String> {
-    let launchers: Vec<PathBuf> =
-        ALL.iter().map(|mpi| system::tool(mpi.launcher, mpi.package)).collect::<Result<_, _>>()?;
+    let launchers: Vec<PathBuf> = ALL.iter().map(Mpi::launcher).collect::<Result<_, _>>()?;
     let programs = builds::tests(run)?.join("tests/groups");
     let mut commands = Vec::new();
     for (mpi, launcher) in ALL.iter().zip(&launchers) {
@@ -62,13 +33,6 @@ pub fn run(run: &mut Run) -> Result<(), String> {
             .run(run, &format!("{}, training on two ranks", mpi.name))?;
     }
     Ok(())
-}
-
-impl Mpi {
-    /// The launcher with its options.
-    fn line(&self, launcher: &Path) -> String {
-        [&[launcher.to_string_lossy().as_ref()], self.options].concat().join(" ")
-    }
 }
 
 fn command(run: &Run, program: &Path) -> Cmd {
