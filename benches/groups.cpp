@@ -9,8 +9,12 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <functional>
+#include <memory>
+#include <new>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
@@ -29,8 +33,27 @@ Times times_of(std::vector<double> seconds) {
     return {seconds.front(), seconds[seconds.size() / 2]};
 }
 
+// Numbers that begin where a page does, as a tensor of this size does.
+class Pages {
+public:
+    explicit Pages(std::int64_t n) : n_(static_cast<std::size_t>(n)) {
+        constexpr std::size_t page = 4096;
+        memory_.reset(static_cast<float *>(std::aligned_alloc(page, (n_ * sizeof(float) + page - 1) / page * page)));
+        if (!memory_) throw std::bad_alloc();
+        std::fill_n(memory_.get(), n_, 0.0f);
+    }
+    std::span<float> values() const noexcept { return {memory_.get(), n_}; }
+
+private:
+    struct Free {
+        void operator()(float *memory) const noexcept { std::free(memory); }
+    };
+    std::size_t n_;
+    std::unique_ptr<float, Free> memory_;
+};
+
 template <class Handle>
-void sum_raw(const tl::core::MpiInterface<Handle> &mpi, const std::vector<float> &own, std::vector<float> &total) {
+void sum_raw(const tl::core::MpiInterface<Handle> &mpi, std::span<const float> own, std::span<float> total) {
     Handle request{};
     mpi.iallreduce(own.data(), total.data(), static_cast<int>(own.size()), mpi.f32, mpi.sum, mpi.world, &request);
     for (int is_done = 0; is_done == 0;) mpi.test(&request, &is_done, mpi.ignored_status);
@@ -42,8 +65,9 @@ void report(const tl::Group &group, std::int64_t n) {
     const tl::Tensor own = ctx.zeros(tl::Type::f32, {n}), sum = own.all_sum(group);
     own.write_f32(std::vector<float>(static_cast<std::size_t>(n), 1.0f));
     const tl::Graph graph{sum};
-    const std::vector<float> raw(static_cast<std::size_t>(n), 1.0f);
-    std::vector<float> total(raw.size());
+    const Pages raw_own(n), raw_total(n);
+    const std::span<float> raw = raw_own.values(), total = raw_total.values();
+    std::ranges::fill(raw, 1.0f);
     const std::function<void()> contenders[] = {
         [&] { graph.compute(cpu); },
         [&] { std::visit([&](const auto &mpi) { sum_raw(mpi, raw, total); }, tl::core::mpi_library().calls); },

@@ -6,7 +6,6 @@
 #include "groups/local.hpp"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 namespace tensorlib::core {
