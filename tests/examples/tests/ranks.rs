@@ -1,8 +1,20 @@
 //! The example that trains on several ranks, as processes that the launcher TENSORLIB_TEST_MPIRUN starts: its program and
 //! options, separated by blanks. `cargo xtask test --only groups` sets it.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 use tensorlib_example_tests::{accuracy_of, folder, Program};
+
+/// The process that was started last of those with this text in their arguments: a rank, as the launcher is older.
+fn newest_process_with(text: &str) -> Option<u32> {
+    let numbers =
+        std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let has_text = |number: &u32| {
+        let arguments = std::fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&arguments).contains(text)
+    };
+    numbers.filter(has_text).max()
+}
 
 /// One rank is killed after the first checkpoint. That ends the other one, and the checkpoint is good: two new ranks go on from it and
 /// reach what one rank does.
@@ -21,9 +33,9 @@ fn two_ranks_learn_and_go_on_after_one_was_killed() {
                 assert!(begin.elapsed() < Duration::from_secs(300), "no checkpoint");
                 std::thread::sleep(Duration::from_millis(20));
             }
-            // The newest process with the file's name is a rank, as the launcher is older.
-            let pkill = std::process::Command::new("pkill").args(["-KILL", "-n", "-f"]).arg(&file).status().unwrap();
-            assert!(pkill.success(), "nobody was killed");
+            let rank = newest_process_with(&file.to_string_lossy()).expect("a rank runs");
+            let kill = Command::new("sh").args(["-c", &format!("kill -KILL {rank}")]).status().unwrap();
+            assert!(kill.success(), "nobody was killed");
             Instant::now()
         }
     });
