@@ -68,7 +68,7 @@ void Group::exchange(const Call &call, const std::function<GroupEngine::Started(
     check_failure(call);
     using Clock = std::chrono::steady_clock;
     const Clock::time_point deadline = Clock::now() + params_.timeout;
-    const std::string own = "rank " + std::to_string(rank());
+    const auto own = [&] { return "rank " + std::to_string(rank()); };
     GroupEngine::Started exchange;
     // False if it can only be finished.
     const auto give_up = [&] {
@@ -85,12 +85,12 @@ void Group::exchange(const Call &call, const std::function<GroupEngine::Started(
             back_off(round);
             if (round % 64 != 63) continue;
             if (call.watch && !call.watch->goes_on() && give_up())
-                fail_group(call, own + " was stopped by its progress callback", Status::aborted);
+                fail_group(call, own() + " was stopped by its progress callback", Status::aborted);
             if (Clock::now() < deadline) continue;
             const std::string missing = exchange->missing();
             if (!give_up()) continue;
-            fail_group(call, own + format_text(" has waited %lld ms for %s", static_cast<long long>(params_.timeout.count()),
-                                               missing.empty() ? "another rank" : missing.c_str()));
+            fail_group(call, own() + format_text(" has waited %lld ms for %s", static_cast<long long>(params_.timeout.count()),
+                                                 missing.empty() ? "another rank" : missing.c_str()));
         }
     } catch (const GroupFailure &) {
         throw;
@@ -101,7 +101,7 @@ void Group::exchange(const Call &call, const std::function<GroupEngine::Started(
     } catch (...) {
         // Memory has run out. The exchange is lost, and with it the order of those that follow.
         if (exchange) give_up();
-        note_failure(own + " has no memory left");
+        note_failure(own() + " has no memory left");
         throw;
     }
 }

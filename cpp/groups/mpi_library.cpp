@@ -57,7 +57,6 @@ void find_calls(Finder &finder, MpiInterface<Handle> &calls) {
     finder.find(calls.irecv, "MPI_Irecv");
     finder.find(calls.test, "MPI_Test");
     finder.find(calls.cancel, "MPI_Cancel");
-    finder.find(calls.request_free, "MPI_Request_free");
     finder.find(calls.error_string, "MPI_Error_string");
 }
 

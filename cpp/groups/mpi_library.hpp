@@ -34,7 +34,6 @@ struct MpiInterface {
     int (*irecv)(void *, int, Handle, int, int, Handle, Handle *);
     int (*test)(Handle *, int *, void *);
     int (*cancel)(Handle *);
-    int (*request_free)(Handle *);
     int (*error_string)(int, char *, int *);
 
     Handle world, self, byte, f32, f64, i32, i64, sum, max, errors_return;

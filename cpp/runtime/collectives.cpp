@@ -167,8 +167,9 @@ void fail_groups(const Graph &graph) noexcept {
     }
 }
 
-bool exchanges_use_memory_of(const Graph &graph) {
-    return std::ranges::any_of(groups_of(graph), [](const Group *group) { return group->uses_memory_of_run(); });
+bool exchanges_use_memory_of(const Graph &graph) noexcept {
+    const auto does = [](const Tensor *node) { return node->is_collective && group_of(*node).uses_memory_of_run(); };
+    return graph.has_collectives() && std::ranges::any_of(graph.nodes(), does);
 }
 
 }  // namespace tensorlib::core

@@ -32,7 +32,7 @@ void check_collectives(Graph &graph, StepWatch *watch);
 // Fails the groups of a run that ends with the exception that is being handled: this rank's part of what they exchanged is
 // wrong or missing. Does nothing before the ranks have agreed.
 void fail_groups(const Graph &graph) noexcept;
-// Whether an exchange of a run that failed goes on, and may use the run's memory.
-bool exchanges_use_memory_of(const Graph &graph);
+// Whether an exchange of a run that failed goes on, and may use the run's memory. Needs no memory itself.
+bool exchanges_use_memory_of(const Graph &graph) noexcept;
 
 }  // namespace tensorlib::core

@@ -2,7 +2,7 @@
 
 use super::batch::Evaluation;
 use super::network::{forward_of, loss_of, Forward, Loss};
-use super::ranks::Ranks;
+use super::ranks::{flag, Ranks};
 use super::Samples;
 use crate::nn::metrics::largest;
 use crate::nn::{invalid, Module, Pass};
@@ -119,7 +119,7 @@ impl Evaluator {
         });
         if let Some(ranks) = ranks {
             // A failure of this rank is one of all, at once.
-            let own = [sum, right as f64, labelled as f64, f64::from(u8::from(seen.is_err()))];
+            let own = [sum, right as f64, labelled as f64, flag(seen.is_err())];
             let [all_sum, all_right, all_labelled, failed] = ranks.sum(backend, own)?;
             if failed != 0. && seen.is_ok() {
                 return Err(invalid(format!("evaluate: {failed} other ranks have failed, and have the reasons")));

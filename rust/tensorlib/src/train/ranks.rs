@@ -55,6 +55,11 @@ impl Ranks {
         Ok(std::array::from_fn(|i| total[i]))
     }
 
+    /// On how many ranks this is so.
+    pub(super) fn count(&self, backend: &Backend, is_so: bool) -> Result<f64> {
+        self.sum(backend, [flag(is_so)]).map(|[n]| n)
+    }
+
     /// The bytes of rank 0.
     pub(super) fn first_bytes(&self, backend: &Backend, bytes: &[u8]) -> Result<Vec<u8>> {
         let length = |n: usize| if self.is_first() { n as f64 } else { 0. };
@@ -85,7 +90,7 @@ impl Ranks {
     pub(super) fn check_alike(&self, backend: &Backend, text: &str) -> Result<()> {
         let first = self.first_bytes(backend, text.as_bytes())?;
         let differs = first != text.as_bytes();
-        let [n] = self.sum(backend, [f64::from(u8::from(differs))])?;
+        let n = self.count(backend, differs)?;
         if n == 0. {
             return Ok(());
         }
@@ -98,6 +103,11 @@ impl Ranks {
             String::from_utf8_lossy(&first)
         )))
     }
+}
+
+/// A number for [`Ranks::sum`].
+pub(super) fn flag(is_so: bool) -> f64 {
+    f64::from(u8::from(is_so))
 }
 
 /// The sums of gradients and the averages of buffers over the ranks, and how they are computed.

@@ -377,7 +377,7 @@ impl<'a> Trainer<'a> {
             false => Ok(State::default()),
         };
         // The others learn of a failure at once.
-        let [failed] = ranks.sum(self.backend, [f64::from(u8::from(read.is_err()))])?;
+        let failed = ranks.count(self.backend, read.is_err())?;
         let mut state = read?;
         if failed != 0. {
             return Err(invalid("Trainer: rank 0 cannot read its checkpoint, and has the reason".into()));
@@ -641,8 +641,7 @@ struct Fit<'f> {
 /// Whether the callbacks of all ranks let training go on.
 fn all_go_on(ranks: Option<&Ranks>, backend: &Backend, goes_on: bool) -> Result<bool> {
     let Some(ranks) = ranks else { return Ok(goes_on) };
-    let [breaks] = ranks.sum(backend, [f64::from(u8::from(!goes_on))])?;
-    Ok(breaks == 0.)
+    Ok(ranks.count(backend, !goes_on)? == 0.)
 }
 
 /// The samples of a step.
