@@ -157,11 +157,30 @@ func (g *Group) Size() int {
 	return int(C.tl_group_size(g.ptr))
 }
 
-// String returns what connects the ranks, for display.
+// String returns what connects the ranks, for display: the library and its version, and
+// why "auto" chose one rank.
 func (g *Group) String() string {
 	if err := g.enter(); err != nil {
 		return err.Error()
 	}
 	defer g.h.leave()
 	return cText(func(buf *C.char, size C.size_t) C.size_t { return C.tl_group_text(g.ptr, buf, size) })
+}
+
+// ShardRange returns which elements a rank has of n elements that are divided over ranks,
+// in whole blocks, such as those of a quantised type: the number of the first one, and how
+// many there are. The shares follow each other in the order of ranks. They differ by at most one
+// block, and the first ranks have more. If there are fewer blocks than ranks, some have
+// none. The last block may be partial.
+//
+// Errors: [StatusInvalidArgument] for a negative n, a block or ranks of less than 1, and a
+// rank that is not 0 to ranks - 1.
+func ShardRange(n, block int64, rank, ranks int) (first, count int64, err error) {
+	if rank != int(int32(rank)) || ranks != int(int32(ranks)) {
+		return 0, 0, invalid("shard_range: rank %d of %d: numbers of 32 bits are valid", rank, ranks)
+	}
+	var f, c C.int64_t
+	cerr := newCError()
+	status := C.tl_shard_range(C.int64_t(n), C.int64_t(block), C.int32_t(rank), C.int32_t(ranks), &f, &c, &cerr)
+	return int64(f), int64(c), check(status, &cerr)
 }

@@ -1,4 +1,5 @@
 #include "groups/create.hpp"
+#include "groups/shard.hpp"
 #include "nodes.hpp"
 
 using namespace tensorlib;
@@ -48,4 +49,17 @@ size_t tl_group_text(const tl_group *group, char *buf, size_t size) {
 
 void tl_group_free(tl_group *group) {
     if (group) unwrap(group)->drop_ref();
+}
+
+tl_status tl_shard_range(int64_t n, int64_t block, int32_t rank, int32_t size, int64_t *first, int64_t *count, tl_error *err) {
+    constexpr const char *function = "shard_range";
+    if (first) *first = 0;
+    if (count) *count = 0;
+    return guarded(err, [&] {
+        required(first, function, "first");
+        required(count, function, "count");
+        const core::Shard shard = core::shard_range(n, block, rank, size);
+        *first = shard.first;
+        *count = shard.count;
+    });
 }

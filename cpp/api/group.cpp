@@ -2,6 +2,7 @@
 
 #include "api/handles.hpp"
 #include "groups/create.hpp"
+#include "groups/shard.hpp"
 
 #include <tensorlib/group.hpp>
 
@@ -36,6 +37,11 @@ std::optional<Group> Group::split(int colour, int key) const {
 int Group::rank() const { return impl_->rank(); }
 int Group::size() const { return impl_->size(); }
 std::string Group::text() const { return impl_->text(); }
+
+Shard shard_range(std::int64_t n, std::int64_t block, int rank, int size) {
+    const core::Shard shard = core::shard_range(n, block, rank, size);
+    return {.first = shard.first, .count = shard.count};
+}
 
 std::int64_t Nodes::number_of(const Group &group) { return static_cast<std::int64_t>(group.impl_->id()); }
 

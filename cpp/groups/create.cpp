@@ -26,7 +26,14 @@ int n_local(std::string_view name) {
 }  // namespace
 
 Ref<Group> create_group(std::string_view name, const GroupParams &params) {
-    if (name == "auto") name = launch().size > 1 ? "mpi" : "self";
+    if (name == "auto") {
+        const Launch started = launch();
+        if (started.size > 1) return create_group("mpi", params);
+        Ref<Group> alone = create_group("self", params);
+        alone->explain(started.variable.empty() ? ", because no launcher such as mpirun has started this process"
+                                                : ", because " + started.variable + " says that there is one process");
+        return alone;
+    }
     if (name == "mpi") return Ref<Group>::adopt(new Group(mpi_engine(params.timeout), params));
     if (name == "self") return std::move(Group::local(1, params)[0]);
     if (!name.starts_with(local)) {

@@ -36,7 +36,9 @@ public:
 
     int rank() const noexcept { return engine_->rank(); }
     int size() const noexcept { return engine_->size(); }
-    std::string text() const { return engine_->text(); }
+    std::string text() const { return engine_->text() + why_; }
+    // Adds to text() why the group is this one. Call it before anyone else has the handle.
+    void explain(std::string why) { why_ = std::move(why); }
 
     // Who waits, for messages, and what may stop it. The memory's owner is kept for ever if an exchange can only be given up
     // while it runs. Without one, the memory belongs to the run of a graph, which asks uses_memory_of_run() when it has failed.
@@ -99,6 +101,7 @@ private:
 
     const std::unique_ptr<GroupEngine> engine_;
     const GroupParams params_;
+    std::string why_;
     std::mutex members_lock_;
     std::vector<Ref<Group>> members_;  // from rank 1 on
     mutable std::atomic<bool> in_use_{false}, uses_memory_of_run_{false};

@@ -194,8 +194,9 @@ TEST(Group, what_cannot_be_is_refused) {
     }
     {
         const support::Environment launched("OMPI_COMM_WORLD_SIZE", "1");
-        EXPECT_EQ(tl::Group().text(), "self: one rank");
+        EXPECT_EQ(tl::Group().text(), "self: one rank, because OMPI_COMM_WORLD_SIZE says that there is one process");
     }
+    EXPECT_EQ(tl::Group().text(), "self: one rank, because no launcher such as mpirun has started this process");
     const std::vector<tl::Group> ranks = tl::Group::local(2);
     EXPECT_EQ(ranks[1].text(), "local: 2 threads of a process");
     const tl::Context ctx;
@@ -246,6 +247,15 @@ TEST(Group, the_c_abi) {
     EXPECT_EQ(tl_group_member(nullptr, 0, &again, &err), TL_STATUS_INVALID_ARGUMENT);
     EXPECT_EQ(tl_group_rank(nullptr) + tl_group_size(nullptr), 0);
     EXPECT_EQ(tl_group_text(nullptr, text, sizeof text), 0u);
+    std::int64_t begin = 7, count = 7;
+    EXPECT_EQ(tl_shard_range(1000, 256, 2, 3, &begin, &count, &err), TL_STATUS_OK);
+    EXPECT_EQ(std::pair(begin, count), std::pair(std::int64_t{768}, std::int64_t{232}));
+    EXPECT_EQ(tl_shard_range(1000, 256, 3, 3, &begin, &count, &err), TL_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(std::pair(begin, count), std::pair(std::int64_t{0}, std::int64_t{0}));
+    EXPECT_STREQ(err.message, "shard_range: rank is 3: 0 to 2 are valid");
+    EXPECT_EQ(tl_shard_range(1000, 256, 0, 3, nullptr, &count, &err), TL_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(tl_shard_range(1000, 256, 0, 3, &begin, nullptr, &err), TL_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(tl::shard_range(5, 8, 1, 2).count, 0);
     tl_context *ctx = nullptr;
     ASSERT_EQ(tl_context_create(nullptr, &ctx, &err), TL_STATUS_OK);
     const std::int64_t ne[] = {4};

@@ -151,7 +151,9 @@ TEST(MpiFailures, missing_and_wrong_libraries_are_named) {
     expect_lines(own, {0}, is_open_mpi() ? "mpi: 2 processes, Open MPI" : "mpi: 2 processes, MPICH");
 }
 
-TEST(MpiFailures, without_a_launcher_auto_is_self) { expect_lines(run(TENSORLIB_MPI_RANK " creates"), {0}, "self: one rank"); }
+TEST(MpiFailures, without_a_launcher_auto_is_self) {
+    expect_lines(run(TENSORLIB_MPI_RANK " creates"), {0}, "self: one rank, because no launcher such as mpirun has started this process");
+}
 
 }  // namespace
 

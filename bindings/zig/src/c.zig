@@ -339,6 +339,7 @@ pub extern fn tl_group_rank(group: ?*const tl_group) i32;
 pub extern fn tl_group_size(group: ?*const tl_group) i32;
 pub extern fn tl_group_text(group: ?*const tl_group, buf: ?[*]u8, size: usize) usize;
 pub extern fn tl_group_free(group: ?*tl_group) void;
+pub extern fn tl_shard_range(n: i64, block: i64, rank: i32, size: i32, first: ?*i64, count: ?*i64, err: ?*tl_error) tl_status;
 
 pub const tl_custom_op = opaque {};
 

@@ -85,9 +85,24 @@ pub const Group = struct {
         return @intCast(c.tl_group_size(self.handle));
     }
 
-    /// What connects the ranks, for display, as much as fits into `buffer`.
+    /// What connects the ranks, for display, as much as fits into `buffer`: the library and its version, and why "auto"
+    /// chose one rank.
     pub fn text(self: Group, buffer: []u8) []const u8 {
         const length = c.tl_group_text(self.handle, buffer.ptr, buffer.len);
         return buffer[0..@min(length, buffer.len -| 1)];
     }
 };
+
+/// Some elements of a tensor that is divided over ranks.
+pub const Shard = struct { first: i64, count: i64 };
+
+/// Which elements a rank has of `n` elements that are divided over ranks, in whole blocks, such as those of a quantised type.
+/// The shares follow each other in the order of ranks. They differ by at most one block, and the first ranks have more. If
+/// there are fewer blocks than ranks, some have none. The last block may be partial. `diagnostics` may receive a message.
+///
+/// `error.InvalidArgument`: n is negative, block or ranks less than 1, or rank not 0 to ranks - 1.
+pub fn shardRange(n: i64, block: i64, rank: i32, ranks: i32, diagnostics: ?*Diagnostics) Error!Shard {
+    var shard: Shard = .{ .first = 0, .count = 0 };
+    try status.check(c.tl_shard_range(n, block, rank, ranks, &shard.first, &shard.count, status.errorOf(diagnostics)));
+    return shard;
+}

@@ -107,6 +107,18 @@ fn splits(group: tl.Group) !void {
     try sumOf(part.?, 3);
 }
 
+test "shares are whole blocks" {
+    var diagnostics: tl.Diagnostics = .{};
+    for ([_]tl.Shard{ .{ .first = 0, .count = 512 }, .{ .first = 512, .count = 256 }, .{ .first = 768, .count = 232 } }, 0..) |shard, rank|
+        try testing.expectEqual(shard, try tl.shardRange(1000, 256, @intCast(rank), 3, null));
+    try testing.expectEqual(tl.Shard{ .first = 5, .count = 0 }, try tl.shardRange(5, 8, 1, 2, null));
+    try testing.expectError(error.InvalidArgument, tl.shardRange(5, 8, 2, 2, &diagnostics));
+    try testing.expect(std.mem.indexOf(u8, diagnostics.message(), "0 to 1") != null);
+    try testing.expectError(error.InvalidArgument, tl.shardRange(-1, 8, 0, 2, null));
+    try testing.expectError(error.InvalidArgument, tl.shardRange(5, 0, 0, 2, null));
+    try testing.expectError(error.InvalidArgument, tl.shardRange(5, 8, 0, 0, null));
+}
+
 test "splits and bad input" {
     for (try onRanks(3, .{}, splits)) |failure| try testing.expectEqual(null, failure);
     var diagnostics: tl.Diagnostics = .{};

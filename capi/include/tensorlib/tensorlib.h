@@ -998,12 +998,22 @@ TL_API int32_t tl_group_rank(const tl_group *group);
 TL_API int32_t tl_group_size(const tl_group *group);
 
 /// Writes what connects the ranks, for display, to `buf`, at most `size` bytes including the NUL, and returns the
-/// length needed without the NUL. `buf` may be NULL if size is 0. Returns 0 for NULL, and if memory runs out. Any
-/// thread. Since 0.1.
+/// length needed without the NUL. It names the library and its version, and says why `"auto"` chose one rank. `buf` may be
+/// NULL if size is 0. Returns 0 for NULL, and if memory runs out. Any thread. Since 0.1.
 TL_API size_t tl_group_text(const tl_group *group, char *buf, size_t size);
 
 /// Gives up a handle. NULL is ignored. Any thread. Since 0.1.
 TL_API void tl_group_free(tl_group *group);
+
+/// Which elements rank `rank` of `size` ranks has of `n` elements that are divided over the ranks, in whole blocks of `block` elements, such as
+/// the blocks of a quantised type. `first` and `count` receive the number of its first element and how many it has.
+/// The shares follow each other in the order of ranks. They differ by at most one block, and the first ranks have more.
+/// If there are fewer blocks than ranks, some have none. The last block may be partial.
+///
+/// TL_STATUS_INVALID_ARGUMENT: n is negative, block or size is less than 1, rank is not 0 to size - 1, first or count is
+/// NULL; both are 0 then, where they are not NULL. Any thread. Since 0.1.
+TL_API TL_NODISCARD tl_status tl_shard_range(int64_t n, int64_t block, int32_t rank, int32_t size,
+        int64_t *first, int64_t *count, tl_error *err);
 
 /* ====================================================================================================
  * Operations

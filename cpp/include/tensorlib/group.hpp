@@ -4,6 +4,7 @@
 #include <tensorlib/tensorlib.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,7 +45,7 @@ public:
 
     int rank() const;
     int size() const;
-    // What connects the ranks, for display.
+    // What connects the ranks, for display: the library and its version, and why "auto" chose one rank.
     std::string text() const;
 
 private:
@@ -52,5 +53,16 @@ private:
     explicit Group(std::shared_ptr<core::Group> impl) : impl_(std::move(impl)) {}
     std::shared_ptr<core::Group> impl_;
 };
+
+// Some elements of a tensor that is divided over ranks.
+struct Shard {
+    std::int64_t first = 0, count = 0;
+};
+
+// Which elements rank `rank` of `size` ranks has of n elements, in whole blocks, such as those of a quantised type. The shares follow
+// each other in the order of ranks. They differ by at most one block, and the first ranks have more. If there are fewer blocks than
+// ranks, some have none. The last block may be partial. Throws Error(invalid_argument) for a negative n, a block or size of less than 1,
+// and a rank that is not 0 to size - 1.
+Shard shard_range(std::int64_t n, std::int64_t block, int rank, int size);
 
 }  // namespace tensorlib

@@ -89,10 +89,27 @@ extern "C" {
     pub fn tl_group_size(group: *const tl_group) -> i32;
 
     /// Writes what connects the ranks, for display, to `buf`, at most `size` bytes including the NUL, and returns the
-    /// length needed without the NUL. `buf` may be NULL if size is 0. Returns 0 for NULL, and if memory runs out. Any
-    /// thread. Since 0.1.
+    /// length needed without the NUL. It names the library and its version, and says why `"auto"` chose one rank. `buf` may be
+    /// NULL if size is 0. Returns 0 for NULL, and if memory runs out. Any thread. Since 0.1.
     pub fn tl_group_text(group: *const tl_group, buf: *mut c_char, size: usize) -> usize;
 
     /// Gives up a handle. NULL is ignored. Any thread. Since 0.1.
     pub fn tl_group_free(group: *mut tl_group);
+
+    /// Which elements rank `rank` of `size` ranks has of `n` elements that are divided over the ranks, in whole blocks of `block` elements, such as
+    /// the blocks of a quantised type. `first` and `count` receive the number of its first element and how many it has.
+    /// The shares follow each other in the order of ranks. They differ by at most one block, and the first ranks have more.
+    /// If there are fewer blocks than ranks, some have none. The last block may be partial.
+    ///
+    /// TL_STATUS_INVALID_ARGUMENT: n is negative, block or size is less than 1, rank is not 0 to size - 1, first or count is
+    /// NULL; both are 0 then, where they are not NULL. Any thread. Since 0.1.
+    pub fn tl_shard_range(
+        n: i64,
+        block: i64,
+        rank: i32,
+        size: i32,
+        first: *mut i64,
+        count: *mut i64,
+        err: *mut tl_error,
+    ) -> tl_status;
 }

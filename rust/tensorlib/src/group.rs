@@ -4,6 +4,7 @@ use crate::call::{check, check_abi, handle, sized_text};
 use crate::{Error, Failure, Result};
 use std::ffi::CString;
 use std::fmt;
+use std::ops::Range;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::time::Duration;
@@ -158,7 +159,7 @@ impl Group {
         usize::try_from(unsafe { sys::tl_group_size(self.raw()) }).unwrap_or(0)
     }
 
-    /// What connects the ranks, for display.
+    /// What connects the ranks, for display: the library and its version, and why `"auto"` chose one rank.
     pub fn text(&self) -> String {
         // SAFETY: as above; the buffer has as many bytes as said.
         sized_text(|buffer, size| unsafe { sys::tl_group_text(self.raw(), buffer, size) })
@@ -173,4 +174,26 @@ impl fmt::Debug for Group {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Group(rank {} of {}, {})", self.rank(), self.size(), self.text())
     }
+}
+
+/// Which elements rank `rank` of `ranks` ranks has of `n` elements that are divided over the ranks, in whole blocks of `block`
+/// elements, such as the blocks of a quantised type ([`DType::block_size`](crate::DType::block_size)). The shares follow
+/// each other in the order of ranks. They differ by at most one block, and the first ranks have more. If there are fewer blocks
+/// than ranks, some have none. The last block may be partial.
+///
+/// ```
+/// let shares: Vec<_> = (0..3).map(|rank| tensorlib::shard_range(1000, 256, rank, 3).unwrap()).collect();
+/// assert_eq!(shares, [0..512, 512..768, 768..1000]);
+/// ```
+///
+/// # Errors
+/// [`Error::InvalidArgument`] for a negative `n`, a `block` of less than 1, no ranks, and a rank that is not one of them.
+pub fn shard_range(n: i64, block: i64, rank: usize, ranks: usize) -> Result<Range<i64>> {
+    check_abi()?;
+    // A number of more bits than the engine's is out of range there, too.
+    let number = |n: usize| i32::try_from(n).unwrap_or(-1);
+    let (mut first, mut count) = (0, 0);
+    // SAFETY: first and count are valid.
+    check(|err| unsafe { sys::tl_shard_range(n, block, number(rank), number(ranks), &mut first, &mut count, err) })?;
+    Ok(first..first + count)
 }

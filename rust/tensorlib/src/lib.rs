@@ -100,7 +100,7 @@ pub use gguf::{Gguf, TensorInfo};
 pub use gguf_value::{Array, Value};
 pub use gguf_writer::{GgufWriter, GgufWriterOptions};
 pub use graph::Graph;
-pub use group::{Group, GroupOptions};
+pub use group::{shard_range, Group, GroupOptions};
 pub use guard::{ReadGuard, WriteGuard};
 pub use index::{Index, Indices};
 pub use ops::{op_names, Attr};

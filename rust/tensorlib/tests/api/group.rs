@@ -2,7 +2,7 @@
 
 use std::thread;
 use std::time::Duration;
-use tensorlib::{Backend, Context, Error, Group, GroupOptions, Result, Tensor};
+use tensorlib::{shard_range, Backend, Context, Error, Group, GroupOptions, Result, Tensor};
 
 /// What `f` returns on each rank, which is a thread.
 fn on_ranks<T: Send + 'static>(
@@ -78,6 +78,29 @@ fn ranks_that_differ_or_leave_are_errors() {
     assert!(late.to_string().contains("has waited 50 ms for rank 1"), "{late}");
     let dead = values(&Context::new().tensor([1], &[1f32]).unwrap().all_sum(&ranks.remove(1)).unwrap()).unwrap_err();
     assert!(matches!(dead, Error::Group(_)), "{dead:?}");
+}
+
+#[test]
+fn shares_are_whole_blocks() {
+    for (n, block) in [(0, 1), (1, 1), (5, 8), (1000, 256), (i64::MAX, 1), (i64::MAX, 256), (i64::MAX - 255, i64::MAX)]
+    {
+        for ranks in [1, 2, 3, 7, 1024] {
+            let shares: Vec<_> = (0..ranks).map(|rank| shard_range(n, block, rank, ranks).unwrap()).collect();
+            assert_eq!((shares[0].start, shares[ranks - 1].end), (0, n));
+            assert!(shares.windows(2).all(|pair| pair[0].end == pair[1].start), "{shares:?}");
+            assert!(shares.iter().all(|share| share.start % block == 0 || share.start == n), "{shares:?}");
+            let blocks = |share: &std::ops::Range<i64>| {
+                (share.end - share.start) / block + i64::from((share.end - share.start) % block != 0)
+            };
+            assert!(shares.iter().all(|share| blocks(&shares[0]) - blocks(share) <= 1), "{shares:?}");
+        }
+    }
+    for (n, block, rank, ranks) in
+        [(-1, 8, 0, 2), (5, 0, 0, 2), (5, 8, 2, 2), (5, 8, 0, 0), (5, 8, usize::MAX, 2), (5, 8, 0, usize::MAX)]
+    {
+        let error = shard_range(n, block, rank, ranks).unwrap_err();
+        assert!(matches!(error, Error::InvalidArgument(_)) && error.to_string().contains("valid"), "{error}");
+    }
 }
 
 #[test]
