@@ -37,6 +37,7 @@ Exit codes:
   3    a file cannot be read or written
   4    a file's contents violate its format
   5    out of memory
+  6    another process of those that compute a model together failed
   70   a defect of this program
   129  the terminal was closed (SIGHUP)
   130  interrupted (Ctrl-C)
@@ -257,6 +258,15 @@ pub struct DeviceArgs {
     pub verbose: bool,
 }
 
+/// The processes that compute a model together.
+#[derive(Args)]
+pub struct RankArgs {
+    /// Divide the model over several processes, of which the first one prints: mpi, those that mpirun or another launcher
+    /// has started; self, none; auto, mpi if a launcher has started several
+    #[arg(long, value_name = "auto|mpi|self", default_value = "auto", value_parser = ["auto", "mpi", "self"])]
+    pub group: String,
+}
+
 /// The neurons of a language model that are computed.
 #[derive(Args)]
 pub struct Neurons {
@@ -418,6 +428,8 @@ pub struct Generate {
     pub limit: Option<usize>,
     #[command(flatten)]
     pub devices: DeviceArgs,
+    #[command(flatten)]
+    pub ranks: RankArgs,
     /// Take the text as a user's turn in the model's own template
     #[arg(long)]
     pub chat: bool,
@@ -503,6 +515,8 @@ pub struct Perplexity {
     pub hub: Hub,
     #[command(flatten)]
     pub devices: DeviceArgs,
+    #[command(flatten)]
+    pub ranks: RankArgs,
     /// Tokens per window
     #[arg(long, value_name = "N", default_value = "512", value_parser = clap::value_parser!(u32).range(4..=1 << 20))]
     pub ctx: u32,

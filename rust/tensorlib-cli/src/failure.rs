@@ -1,5 +1,6 @@
 //! The early end of a command: an exit code, a message, and a hint.
 
+use crate::model::ranks;
 use crate::terminal::text::printable;
 use std::fmt;
 use std::io::{self, Write};
@@ -24,6 +25,8 @@ pub enum Exit {
     Format = 4,
     /// Memory is exhausted.
     Memory = 5,
+    /// Another process of those that compute a model together failed.
+    Group = 6,
     /// A defect of this program or the library.
     Internal = 70,
     /// SIGHUP: the terminal was closed.
@@ -73,7 +76,8 @@ impl Failure {
             return;
         }
         let hint = self.hint.as_ref().map_or(String::new(), |hint| format!("\n  hint: {}", printable(hint)));
-        let _ = writeln!(io::stderr(), "tensorlib: {}{hint}", printable(&self.message));
+        let rank = ranks::rank().map_or(String::new(), |rank| format!("rank {rank}: "));
+        let _ = writeln!(io::stderr(), "tensorlib: {rank}{}{hint}", printable(&self.message));
         // if that fails there is nobody to tell
     }
 
@@ -91,6 +95,7 @@ impl From<tensorlib_models::Error> for Failure {
             Kind::Io => Exit::Io,
             Kind::Format => Exit::Format,
             Kind::Memory => Exit::Memory,
+            Kind::Group => Exit::Group,
             Kind::Internal => Exit::Internal,
             _ => Exit::Refused,
         };
@@ -116,6 +121,9 @@ impl From<io::Error> for Failure {
 
 /// Prints a warning to standard error and goes on.
 pub fn warn(message: impl fmt::Display) {
+    if ranks::is_silent() {
+        return;
+    }
     let _ = writeln!(io::stderr(), "tensorlib: warning: {}", printable(&message.to_string()));
     // if that fails there is nobody to tell
 }

@@ -23,6 +23,8 @@ pub enum ErrorKind {
     Memory,
     /// Another thread is using the model or context. The same call may succeed later.
     Busy,
+    /// Another rank of the group failed, left, did something else or did not come in time.
+    Group,
     /// A defect of this crate or of the engine, or a device failure.
     Internal,
 }
@@ -121,6 +123,7 @@ impl From<tensorlib::Error> for Error {
             E::Format(_) => ErrorKind::Format,
             E::OutOfMemory(_) => ErrorKind::Memory,
             E::Busy(_) => ErrorKind::Busy,
+            E::Group(_) => ErrorKind::Group,
             E::Internal(_) | E::Other { .. } | E::Device(_) => ErrorKind::Internal,
             E::Unsupported(_) => ErrorKind::Unsupported,
             _ => ErrorKind::Invalid,

@@ -43,6 +43,7 @@ impl Importance {
         window: usize,
         mut progress: impl FnMut(usize, usize) -> bool,
     ) -> Result<Self> {
+        decoder.check_whole("what is multiplied with each matrix")?;
         decoder.check_window(tokens.len(), window, 1)?;
         let windows = tokens.len() / window;
         let mut importance = Importance { sums: BTreeMap::new(), windows, window };

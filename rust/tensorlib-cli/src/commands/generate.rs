@@ -3,6 +3,7 @@
 use crate::args::{Generate, Speculate};
 use crate::commands::{chat, prompts};
 use crate::failure::{warn, Exit, Failure, Outcome};
+use crate::model::ranks::{self, Ranks};
 use crate::model::{self, say};
 use crate::terminal::input::Lines;
 use crate::terminal::signals;
@@ -21,16 +22,26 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
     signals::catch();
     // The standard library gives each map a random state.
     let random = || std::collections::hash_map::RandomState::new().build_hasher().finish();
-    let seed = options.sampling.seed.unwrap_or_else(random);
+    let ranks = Ranks::open(&options.ranks)?;
+    let mut silent = io::sink();
+    let out: &mut dyn Write = if ranks::is_silent() { &mut silent } else { out };
+    let seed = ranks.number_of_first(options.sampling.seed.unwrap_or_else(random))?;
     let sampling = options.sampling.options(seed, options.logprobs);
     sampling.check().map_err(|e| Failure { exit: Exit::Usage, ..e.into() })?;
     if options.draft.is_some() && options.speculate == Some(Speculate::Off) {
         let message = "the argument '--draft <MODEL>' cannot be used with '--speculate off'";
         return Err(Failure::new(Exit::Usage, message).hint("leave out one of them"));
     }
-    let prompt = prompt(options)?;
-    let requests = options.prompts.as_deref().map(prompts::read).transpose()?;
+    ranks.refuse(options.session.is_some(), "--session")?;
+    ranks.refuse(options.draft.is_some() || options.speculate == Some(Speculate::Auto), "--speculate and --draft")?;
+    let prompt = match &options.file {
+        Some(path) => Some(ranks.text_of(path)?),
+        None => options.prompt.clone(),
+    };
+    ranks.refuse(prompt.is_none() && options.prompts.is_none(), "a conversation, without PROMPT or --file")?;
+    let requests = options.prompts.as_deref().map(|path| prompts::read(path, &ranks)).transpose()?;
     let load = model::load_options(&options.products, &options.neurons, options.ctx.unwrap_or(0) as usize)?;
+    let load = load.on_ranks(&ranks);
     let decoder = model::decoder(&options.devices, &options.model, &load, options.cache)?;
     if let Some(requests) = requests {
         return prompts::run(options, requests, &sampling, &decoder, out);
@@ -73,11 +84,6 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
         Ending::Interrupted => signals::exit().unwrap_or(Exit::Interrupted),
         _ => Exit::Success,
     })
-}
-
-fn prompt(options: &Generate) -> Outcome<Option<String>> {
-    let Some(path) = &options.file else { return Ok(options.prompt.clone()) };
-    model::text_of(path).map(Some)
 }
 
 /// What drafts tokens, if anything does.

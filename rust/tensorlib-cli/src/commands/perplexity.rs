@@ -3,6 +3,7 @@
 use crate::args::Perplexity;
 use crate::failure::{Exit, Outcome};
 use crate::model;
+use crate::model::ranks::{self, Ranks};
 use crate::terminal::signals;
 use serde_json::json;
 use std::io::Write;
@@ -11,15 +12,19 @@ use tensorlib_models::perplexity;
 /// Runs the command.
 pub fn run(options: &Perplexity, out: &mut dyn Write) -> Outcome<Exit> {
     signals::catch();
-    let text = model::text_of(&options.file)?;
+    let ranks = Ranks::open(&options.ranks)?;
+    let text = ranks.text_of(&options.file)?;
     let window = options.ctx as usize;
-    let load = model::load_options(&options.products, &options.neurons, window)?;
+    let load = model::load_options(&options.products, &options.neurons, window)?.on_ranks(&ranks);
     let decoder = model::decoder(&options.devices, &options.model, &load, options.cache)?;
     let tokens = decoder.tokenizer().encode_prompt(&text, false)?;
     let found = perplexity(&decoder, options.cache, &tokens, window, |_, _| !signals::came());
     signals::check("nothing is printed")?;
     let found = found?;
     model::say_memory(&options.devices, decoder.backend(), &decoder.memory());
+    if ranks::is_silent() {
+        return Ok(Exit::Success);
+    }
     if options.json {
         let object = json!({
             "perplexity": found.value(),

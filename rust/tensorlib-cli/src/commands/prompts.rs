@@ -3,6 +3,7 @@
 use crate::args::Generate;
 use crate::commands::chat;
 use crate::failure::{warn, Exit, Failure, Outcome};
+use crate::model::ranks::Ranks;
 use crate::model::{self, say};
 use crate::terminal::progress::texts_bar;
 use crate::terminal::signals;
@@ -155,9 +156,9 @@ fn tokens_of(decoder: &Decoder, options: &Generate, input: &Input) -> Outcome<Ve
 }
 
 /// Reads a file of requests.
-pub fn read(path: &Path) -> Outcome<Vec<Request>> {
+pub fn read(path: &Path, ranks: &Ranks) -> Outcome<Vec<Request>> {
     let name = if path == Path::new("-") { "standard input".into() } else { path.display().to_string() };
-    parse(&model::text_of(path)?).map_err(|e| Failure { message: format!("{name}: {}", e.message), ..e })
+    parse(&ranks.text_of(path)?).map_err(|e| Failure { message: format!("{name}: {}", e.message), ..e })
 }
 
 /// The requests of a file: an object per line, with `prompt` or `messages`, and an `id` if wanted.

@@ -3,6 +3,7 @@
 pub mod budget;
 pub mod neurons;
 pub mod placement;
+pub mod ranks;
 
 use crate::args::{DeviceArgs, Neurons, Products};
 use crate::failure::{warn, Exit, Failure, Outcome};
@@ -19,7 +20,8 @@ use tensorlib_models::{
 /// Opens the devices that the options name.
 pub fn backend(options: &DeviceArgs) -> Outcome<Backend> {
     let devices = placement::devices(options).join("+");
-    let backend = BackendOptions::new().threads(options.threads.unwrap_or(0).into()).open(&devices)?;
+    let backend =
+        BackendOptions::new().threads(options.threads.map_or_else(ranks::threads, usize::from)).open(&devices)?;
     placement::check(options, &backend)?;
     Ok(backend)
 }
@@ -189,8 +191,11 @@ pub fn say_session_memory(options: &DeviceArgs, session: &Session) {
     }
 }
 
-/// Prints a line to standard error.
+/// Prints a line to standard error, on the first of several processes.
 pub fn say(line: &str) {
+    if ranks::is_silent() {
+        return;
+    }
     let _ = writeln!(io::stderr(), "{line}"); // if that fails there is nobody to tell
 }
 

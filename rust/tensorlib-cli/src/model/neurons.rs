@@ -2,6 +2,7 @@
 
 use crate::args::Neurons;
 use crate::failure::{Exit, Failure, Outcome};
+use crate::model::ranks::Ranks;
 use tensorlib_models::{read_split, Activity, DecoderOptions, SplitLayer};
 
 /// Options for opening a language model.
@@ -21,6 +22,14 @@ impl LoadOptions {
             return Ok(LoadOptions { options, split: Some(split) });
         }
         Ok(LoadOptions { options: options.with_activity(Activity::read(path)?), split: None })
+    }
+
+    /// These options for a model that several processes compute, if there are several.
+    pub fn on_ranks(self, ranks: &Ranks) -> Self {
+        match ranks.group() {
+            Some(group) => LoadOptions { options: self.options.group(group), ..self },
+            None => self,
+        }
     }
 
     /// Fails for a division without two devices.

@@ -18,6 +18,7 @@ mod models;
 mod output;
 mod process;
 mod quantize;
+mod ranks;
 mod scores;
 #[cfg(unix)]
 mod serve;

@@ -83,7 +83,7 @@ impl<'a> Keys<'a> {
                 let NewRows::Apart(keys, values) = new else {
                     return Err(Error::internal("latent keys of a run without a cache"));
                 };
-                let heads = run.shape.keys_of(layer);
+                let heads = run.shape.own_keys_of(layer);
                 let by_head = |rows: &Tensor, head: i64| -> Result<Tensor> {
                     Ok(rows.reshape([head, heads.count, run.tokens])?.permute([0, 2, 1, 3])?)
                 };

@@ -4,8 +4,9 @@ use super::cache::NewRows;
 use super::run::Run;
 use super::shape::{HeadNorms, KeyHeads, Shape, Stated};
 use crate::norm::{self, Norm};
-use crate::weights::Weights;
+use crate::weights::{TensorPart, Weights};
 use crate::{Error, Result};
+use std::ops::Range;
 use tensorlib::nn::{Linear, Module};
 use tensorlib::{RopeOptions, Tensor};
 
@@ -26,23 +27,30 @@ struct OwnKeys {
 }
 
 impl Projections {
-    fn load(weights: &Weights, shape: &Shape, number: usize) -> Result<Self> {
+    /// Loads the rows of these heads of keys, and of the queries that see them.
+    fn load(weights: &Weights, shape: &Shape, number: usize, heads: &Range<i64>) -> Result<Self> {
         let name = |part: &str| format!("blk.{number}.{part}");
-        let linear = |part: &str, outputs| weights.linear(&name(part), shape.width, outputs);
+        let linear = |part: &str, outputs, rows: Vec<Range<i64>>| {
+            weights.linear_part(&name(part), shape.width, outputs, Some(&TensorPart::rows(rows)))
+        };
         let is_there = |part: &str| weights.shape_of(&name(&format!("{part}.weight"))).is_some();
         let KeyHeads { count, key, value } = shape.keys_of(number);
         let queries = shape.heads * key * if shape.gated_attention { 2 } else { 1 };
+        let [of_queries, of_keys, of_values] =
+            [queries / count, key, value].map(|rows| heads.start * rows..heads.end * rows);
         // Converters may join the matrices of any model.
         if shape.fused_attention || !weights.is_hub() && is_there("attn_qkv") {
-            return Ok(Projections::Fused(linear("attn_qkv", queries + count * (key + value))?));
+            let after = |rows: &Range<i64>, first: i64| first + rows.start..first + rows.end;
+            let rows = [of_queries, after(&of_keys, queries), after(&of_values, queries + count * key)];
+            return Ok(Projections::Fused(linear("attn_qkv", queries + count * (key + value), rows.into())?));
         }
-        let query = linear("attn_q", queries)?;
+        let query = linear("attn_q", queries, vec![of_queries])?;
         let own = match shape.source_of(number) == number {
             true => Some(OwnKeys {
-                key: linear("attn_k", count * key)?,
+                key: linear("attn_k", count * key, vec![of_keys])?,
                 value: match shape.keys_as_values && !is_there("attn_v") {
                     true => None,
-                    false => Some(linear("attn_v", count * value)?),
+                    false => Some(linear("attn_v", count * value, vec![of_values])?),
                 },
             }),
             false => None,
@@ -54,6 +62,8 @@ impl Projections {
 /// A layer's weights for attention.
 pub struct Attention {
     number: usize,
+    /// The heads of queries, and of keys.
+    queries: i64,
     heads: KeyHeads,
     projections: Projections,
     query_norm: Option<Norm>,
@@ -69,11 +79,16 @@ pub struct Attention {
 }
 
 impl Attention {
-    /// Loads the tensors of layer `number`; `factors` are the frequency factors of its rotation.
+    /// Loads the tensors of layer `number`, with this rank's part of the heads; `factors` are the frequency factors of its
+    /// rotation.
     pub fn load(weights: &Weights, shape: &Shape, number: usize, factors: Option<Tensor>) -> Result<Self> {
         let name = |part: &str| format!("blk.{number}.{part}");
-        let (width, heads, norms) = (shape.width, shape.keys_of(number), (shape.norm_kind, shape.eps));
-        let projections = Projections::load(weights, shape, number)?;
+        let (width, all, norms) = (shape.width, shape.keys_of(number), (shape.norm_kind, shape.eps));
+        let own = if weights.is_elsewhere() { 0..all.count } else { shape.own_heads(number) };
+        let heads = KeyHeads { count: own.end - own.start, ..all };
+        let of_key = shape.heads / all.count;
+        let part = |of_query: i64| TensorPart::columns(own.start * of_key * of_query..own.end * of_key * of_query);
+        let projections = Projections::load(weights, shape, number, &own)?;
         let query = if matches!(projections, Projections::Fused(_)) { "attn_qkv" } else { "attn_q" };
         Stated::check_bias(shape.stated.attention_bias, weights, &name(&format!("{query}.bias")))?;
         Stated::check_bias(shape.stated.output_bias, weights, &name("attn_output.bias"))?;
@@ -86,16 +101,25 @@ impl Attention {
         let (query_norm, key_norm) = head_norms(weights, shape, number)?;
         Ok(Attention {
             number,
+            queries: heads.count * of_key,
             heads,
             projections,
             query_norm,
             key_norm,
-            sinks: shape.sinks.then(|| weights.get(&name("attn_sinks.weight"), &[shape.heads])).transpose()?,
+            sinks: match shape.sinks {
+                true => Some(weights.get_part(&name("attn_sinks.weight"), &[shape.heads], Some(&part(1)))?),
+                false => None,
+            },
             inner_norm: shape
                 .inner_norms
                 .then(|| Norm::load(weights, norms, &name("attn_sub_norm"), shape.heads * heads.value))
                 .transpose()?,
-            output: weights.linear(&name("attn_output"), shape.heads * heads.value, width)?,
+            output: weights.linear_part(
+                &name("attn_output"),
+                shape.heads * all.value,
+                width,
+                Some(&part(all.value)),
+            )?,
             rope: shape.is_rotated(number).then(|| rope.options()),
             factors,
             windowed,
@@ -104,7 +128,6 @@ impl Attention {
 
     /// The block's result for x, [width, tokens].
     pub fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
-        let heads = run.shape.heads;
         let Projected { q, own, gate } = self.project(run, x)?;
         let mut q = self.placed(run, q, self.query_norm.as_ref())?;
         let unrotated = run.shape.temperature.is_some_and(|temperature| temperature.unrotated);
@@ -123,7 +146,7 @@ impl Attention {
         if let Some(gate) = gate {
             c = (&c * &gate.sigmoid()?)?;
         }
-        let c = c.reshape([heads * self.heads.value, run.tokens])?;
+        let c = c.reshape([self.queries * self.heads.value, run.tokens])?;
         let c = norm::normed(self.inner_norm.as_ref(), &c, &run.pass)?;
         Ok(self.output.forward(&c, &run.pass)?)
     }
@@ -178,7 +201,7 @@ impl Attention {
             Projections::Fused(all) => {
                 let all = all.forward(x, &run.pass)?;
                 let (q, gate) = self.queries(run, &all)?;
-                let queries = shape.heads * if shape.gated_attention { 2 } else { 1 };
+                let queries = self.queries * if shape.gated_attention { 2 } else { 1 };
                 let own = match shape.source_of(self.number) == self.number {
                     true => {
                         let v = all.narrow(0, (queries + count) * key, count * value)?;
@@ -193,7 +216,7 @@ impl Attention {
 
     /// Queries and gates in the first rows of a product, both [head, heads, tokens]. A head's gate follows its query.
     fn queries(&self, run: &Run, all: &Tensor) -> Result<(Tensor, Option<Tensor>)> {
-        let (head, heads) = (self.heads.key, run.shape.heads);
+        let (head, heads) = (self.heads.key, self.queries);
         match run.shape.gated_attention {
             true => Ok((by_head(all, head, (0, heads, 2))?, Some(by_head(all, head, (1, heads, 2))?))),
             false => Ok((by_head(all, head, (0, heads, 1))?, None)),

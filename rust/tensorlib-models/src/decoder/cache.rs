@@ -41,11 +41,11 @@ impl Cache {
             None => "attn_k",
         };
         let of_layer = |layer: usize| {
-            if !shape.has_rows(layer) {
+            if !shape.has_rows(layer) || shape.own_heads(layer).is_empty() {
                 return Ok(None);
             }
             let ctx = &contexts[devices.device(&format!("blk.{layer}.{matrix}.weight"))];
-            let heads = shape.keys_of(layer);
+            let heads = shape.own_keys_of(layer);
             let rows = |head: i64| ctx.zeros(dtype, [head, capacity, heads.count]);
             let values = (heads.value > 0).then(|| rows(heads.value)).transpose()?;
             Ok(Some(LayerRows { keys: rows(heads.key)?, values }))
@@ -69,7 +69,7 @@ impl Cache {
         Ok(())
     }
 
-    /// Bytes of a token's keys and values in all layers.
+    /// Bytes of a token's keys and values in all layers, on all ranks together.
     pub fn row_bytes(shape: &Shape, dtype: DType) -> Result<usize> {
         Self::check(shape, dtype)?;
         let of_layer = |layer: usize| {

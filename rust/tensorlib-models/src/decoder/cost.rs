@@ -45,7 +45,7 @@ impl Cost {
             }
         }
         for layer in (0..usize::try_from(shape.layers).unwrap_or(0)).filter(|layer| shape.blocks_of(*layer).attention) {
-            let heads = shape.keys_of(layer);
+            let heads = shape.own_keys_of(layer);
             let elements = (heads.key + heads.value) * heads.count;
             cost.cache_elements[usize::from(shape.is_windowed(layer))] += elements as f64;
         }

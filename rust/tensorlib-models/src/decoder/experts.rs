@@ -1,12 +1,13 @@
 //! Feed-forward blocks with experts, of which each token uses some.
 
+use super::division::{Neurons, Ranks};
 use super::expert_cache::{Matrices, Way};
 use super::ffn::{GatedFfn, PlainFfn};
 use super::layer::scaled;
 use super::run::Run;
 use super::shape::{ExpertGroups, Experts, GroupScores, Scores, Shape, Shared};
 use crate::experts::{product, sum, weighted};
-use crate::weights::Weights;
+use crate::weights::{TensorPart, Weights};
 use crate::Result;
 use tensorlib::nn::{Linear, LowRank, Module};
 use tensorlib::{DType, ScaleOptions, Tensor};
@@ -21,12 +22,13 @@ struct ExpertLinear {
 }
 
 impl ExpertLinear {
-    fn load(weights: &Weights, name: &str, inputs: i64, outputs: i64, experts: i64) -> Result<Self> {
-        let (matrices, shape) = (format!("{name}.weight"), [inputs, outputs, experts]);
-        let weight = weights.get(&matrices, &shape)?;
+    /// Loads a part of each expert's matrix, of this shape with all experts.
+    fn load(weights: &Weights, name: &str, shape: [i64; 3], part: &TensorPart) -> Result<Self> {
+        let (matrices, [_, outputs, experts]) = (format!("{name}.weight"), shape);
+        let weight = weights.get_part(&matrices, &shape, Some(part))?;
         Ok(ExpertLinear {
-            adapters: weights.adapters(&matrices, &shape)?,
-            bias: weights.find(&format!("{name}.bias"), &[outputs, experts])?,
+            adapters: weights.adapters_of_part(&matrices, &shape, Some(part))?,
+            bias: weights.bias_part(&format!("{name}.bias"), &[outputs, experts], part)?,
             exact: weights.is_exact(&weight),
             weight,
         })
@@ -65,14 +67,15 @@ struct SharedExpert {
 }
 
 impl SharedExpert {
-    fn load(weights: &Weights, shape: &Shape, shared: Shared, number: usize) -> Result<Self> {
+    /// Loads these of the expert's neurons.
+    fn load(weights: &Weights, shape: &Shape, shared: Shared, number: usize, own: &Neurons) -> Result<Self> {
         let name = |part: &str| format!("blk.{number}.{part}");
         let scale = || weights.linear(&name("ffn_gate_inp_shexp"), shape.width, 1);
         let of_expert = |part: &str| name(&format!("{part}_shexp"));
         Ok(SharedExpert {
             ffn: match shape.gated_ffn {
-                true => SharedFfn::Gated(GatedFfn::load(weights, shape.width, shared.ffn, of_expert)?),
-                false => SharedFfn::Plain(PlainFfn::load(weights, shape.width, shared.ffn, of_expert)?),
+                true => SharedFfn::Gated(GatedFfn::load(weights, shape.width, own, of_expert)?),
+                false => SharedFfn::Plain(PlainFfn::load(weights, shape.width, own, of_expert)?),
             },
             scale: shared.gated.then(scale).transpose()?,
         })
@@ -95,6 +98,7 @@ impl SharedExpert {
 pub struct ExpertFfn {
     number: usize,
     experts: Experts,
+    ranks: Ranks,
     router: Linear,
     /// What the choice adds to the scores: [experts].
     bias: Option<Tensor>,
@@ -111,11 +115,22 @@ pub struct ExpertFfn {
 }
 
 impl ExpertFfn {
-    /// Loads the experts of layer `number`.
+    /// Loads the experts of layer `number`, with this rank's part of each one's neurons.
     pub fn load(weights: &Weights, shape: &Shape, experts: &Experts, number: usize) -> Result<Self> {
         let name = |part: &str| format!("blk.{number}.{part}");
-        let part =
-            |part: &str, inputs, outputs| ExpertLinear::load(weights, &name(part), inputs, outputs, experts.count);
+        let ranks = shape.ranks_of_ffn(number, false);
+        let own = |down: &str, n: i64| shape.own_neurons(weights, ranks, &name(down), n);
+        let neurons = own("ffn_down_exps", experts.ffn)?;
+        let load = |part: &str, inputs, outputs, of: &TensorPart| {
+            ExpertLinear::load(weights, &name(part), [inputs, outputs, experts.count], of)
+        };
+        let shared = |shared: Shared| {
+            let load = || SharedExpert::load(weights, shape, shared, number, &own("ffn_down_shexp", shared.ffn)?);
+            match own("ffn_down_shexp", shared.ffn)?.own.is_empty() {
+                false => load().map(Some),
+                true => weights.elsewhere(load).map(|_| None),
+            }
+        };
         let width = experts.width.unwrap_or(shape.width);
         let narrow = || -> Result<[Linear; 2]> {
             let linear = |part: &str, inputs, outputs| weights.linear(&name(part), inputs, outputs);
@@ -124,6 +139,7 @@ impl ExpertFfn {
         Ok(ExpertFfn {
             number,
             experts: experts.clone(),
+            ranks,
             // A router that rounds may choose other experts.
             router: weights.linear(&name("ffn_gate_inp"), shape.width, experts.count)?.exact(true),
             bias: match experts.routing.biased {
@@ -139,11 +155,11 @@ impl ExpertFfn {
                 true => weights.find(&name("ffn_down_exps.scale"), &[experts.count])?,
                 false => None,
             },
-            gate: shape.gated_ffn.then(|| part("ffn_gate_exps", width, experts.ffn)).transpose()?,
-            up: part("ffn_up_exps", width, experts.ffn)?,
-            down: part("ffn_down_exps", experts.ffn, width)?,
+            gate: shape.gated_ffn.then(|| load("ffn_gate_exps", width, experts.ffn, &neurons.rows())).transpose()?,
+            up: load("ffn_up_exps", width, experts.ffn, &neurons.rows())?,
+            down: load("ffn_down_exps", experts.ffn, width, &neurons.columns())?,
             narrow: experts.width.is_some().then(narrow).transpose()?,
-            shared: experts.shared.map(|shared| SharedExpert::load(weights, shape, shared, number)).transpose()?,
+            shared: experts.shared.map(shared).transpose()?.flatten(),
         })
     }
 
@@ -232,6 +248,10 @@ impl ExpertFfn {
             shares = (&shares / &sum)?;
         }
         let shares = scaled(shares, routing.scale)?;
+        let (ids, shares) = match self.ranks {
+            Ranks::Together => (run.agreed(ids)?, run.agreed(shares)?),
+            Ranks::Alone | Ranks::One(_) => (ids, shares),
+        };
         let shares = match &self.factors {
             // Their row of single elements is read as the logits are.
             Some(factors) => {

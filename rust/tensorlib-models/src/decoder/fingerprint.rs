@@ -37,6 +37,9 @@ pub fn computed(options: &DecoderOptions, backend: &Backend, weights: &Weights) 
             words += word;
         }
     }
+    if let Some(group) = options.group.as_ref().filter(|group| group.size() > 1) {
+        let _ = write!(words, ", rank {} of {}", group.rank(), group.size()); // a string takes everything
+    }
     let mut hash = Sha256::new();
     if backend.devices().len() > 1 {
         let _ = write!(words, ", {} expert slots", options.expert_slots); // a string takes everything
@@ -52,6 +55,11 @@ pub fn computed(options: &DecoderOptions, backend: &Backend, weights: &Weights) 
     words
 }
 
+/// The bytes of a digest.
+pub fn bytes_of(hash: Sha256) -> [u8; 32] {
+    hash.finalize().into()
+}
+
 /// A digest in hexadecimal digits.
 pub fn digits(hash: Sha256) -> String {
     hash.finalize().iter().fold(String::new(), |mut digits, byte| {
@@ -61,7 +69,7 @@ pub fn digits(hash: Sha256) -> String {
 }
 
 /// Adds a text and its end.
-fn text(hash: &mut Sha256, text: &str) {
+pub fn text(hash: &mut Sha256, text: &str) {
     hash.update(text.as_bytes());
     hash.update([0]);
 }

@@ -3,6 +3,7 @@
 use super::altup::AltUpLayer;
 use super::attention::Attention;
 use super::delta::DeltaNet;
+use super::division::Placed;
 use super::experts::ExpertFfn;
 use super::ffn::Ffn;
 use super::latent::LatentAttention;
@@ -77,24 +78,33 @@ impl Recurring {
 
 /// What lets tokens see those before them: attention, a state or both, whose results are added.
 struct Mixer {
-    attention: Option<Attending>,
-    recurrence: Option<Recurring>,
+    attention: Option<Placed<Attending>>,
+    recurrence: Option<Placed<Recurring>>,
 }
 
 impl Mixer {
     /// `None` for a layer that is a feed-forward block alone.
     fn load(weights: &Weights, shape: &Shape, number: usize, factors: Option<Tensor>) -> Result<Option<Self>> {
         let blocks = shape.blocks_of(number);
-        let attention = blocks.attention.then(|| Attending::load(weights, shape, number, factors)).transpose()?;
-        let recurrence = shape.recurrence.as_ref().filter(|_| blocks.recurrence);
-        let recurrence = recurrence.map(|kind| Recurring::load(weights, shape, kind, number)).transpose()?;
+        let attention = || {
+            let is_here = !shape.own_heads(number).is_empty();
+            let load = || Attending::load(weights, shape, number, factors);
+            Placed::load(weights, shape.ranks_of_attention(number), is_here, load)
+        };
+        let attention = blocks.attention.then(attention).transpose()?;
+        let recurrence = |kind: &Recurrence| {
+            let ranks = shape.ranks_of_recurrence(number);
+            Placed::load(weights, ranks, shape.is_here(ranks), || Recurring::load(weights, shape, kind, number))
+        };
+        let recurrence = shape.recurrence.as_ref().filter(|_| blocks.recurrence).map(recurrence).transpose()?;
         let is_there = attention.is_some() || recurrence.is_some();
         Ok(is_there.then_some(Mixer { attention, recurrence }))
     }
 
     fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
-        let attention = self.attention.as_ref().map(|attention| attention.forward(run, x)).transpose()?;
-        let recurrence = self.recurrence.as_ref().map(|recurrence| recurrence.forward(run, x)).transpose()?;
+        let attention = self.attention.as_ref().map(|placed| placed.forward(run, |block| block.forward(run, x)));
+        let recurrence = self.recurrence.as_ref().map(|placed| placed.forward(run, |block| block.forward(run, x)));
+        let (attention, recurrence) = (attention.transpose()?, recurrence.transpose()?);
         match (attention, recurrence) {
             (Some(a), Some(b)) => Ok((&a + &b)?),
             (Some(one), None) | (None, Some(one)) => Ok(one),
@@ -227,7 +237,7 @@ impl Layer {
 
     /// Whether the layer's down projection is transposed.
     pub fn has_neurons(&self) -> bool {
-        matches!(self.ffn, Some(Ffn::Neurons(_)))
+        self.ffn.as_ref().is_some_and(Ffn::has_neurons)
     }
 
     /// The layer's experts, if it has any.

@@ -1,6 +1,7 @@
 //! Language models: the logits of the next token.
 
 mod activation;
+mod agreement;
 mod altup;
 mod architectures;
 mod attend;
@@ -10,6 +11,7 @@ mod channel_mix;
 mod convolution;
 mod cost;
 mod delta;
+mod division;
 mod expert_cache;
 mod experts;
 mod ffn;
@@ -64,13 +66,14 @@ pub(crate) use written::plan;
 
 use activation::Activation;
 use cache::Cache;
+use division::Division;
 use network::{Kept, Logits, Network, Results, Wanted};
 use shape::Shape;
 use states::States;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tensorlib::{Backend, Context, DType, Graph};
+use tensorlib::{Backend, Context, DType, Graph, Group};
 
 /// How many tokens of a prompt are computed together. Blocks end at multiples of it, counted from the first token, so
 /// that a token's block does not depend on where a prompt was divided there.
@@ -88,6 +91,7 @@ pub struct DecoderOptions {
     expert_slots: usize,
     activity: Option<Arc<Activity>>,
     results: Results,
+    group: Option<Group>,
 }
 
 impl DecoderOptions {
@@ -162,6 +166,20 @@ impl DecoderOptions {
         self
     }
 
+    /// Divides the model over the ranks of a group. Each rank opens the same files with the same options and loads its part:
+    /// some heads of attention, some neurons of feed-forward blocks, and the rows of some tokens. Blocks that cannot be
+    /// divided, such as those with states, lie on one rank each. All ranks then make the same calls with the same tokens, one
+    /// at a time, and each of them gets all logits.
+    ///
+    /// Logits differ from those of one process by rounding, because sums are added in another order. Sessions of such a
+    /// decoder cannot be saved, and tokens not drafted. A group of one rank changes nothing. Not with
+    /// [`DecoderOptions::placement`], [`DecoderOptions::expert_slots`] and [`DecoderOptions::with_activity`].
+    #[must_use]
+    pub fn group(mut self, group: &Group) -> Self {
+        self.group = Some(group.clone());
+        self
+    }
+
     /// Has the model's head make the logits, if it has one.
     pub(crate) fn with_head(mut self) -> Self {
         self.results = Results::Head;
@@ -179,12 +197,28 @@ impl DecoderOptions {
         self.activity.as_deref()
     }
 
-    /// Refuses what `reproducible` does not go with.
+    /// The group, if it has several ranks.
+    fn ranks(&self) -> Option<&Group> {
+        self.group.as_ref().filter(|group| group.size() > 1)
+    }
+
+    /// Refuses options that do not go together.
     fn check(&self, backend: &Backend) -> Result<()> {
+        let refused = |message: String| Err(Error::unsupported(message).with_hint("leave out one of them"));
+        if self.ranks().is_some() {
+            let has_several = backend.devices().len() > 1;
+            let others = [
+                (has_several, "several devices in one process"),
+                (self.expert_slots > 0, "copies of experts"),
+                (self.activity.is_some(), "an activity, by which neurons are left out"),
+            ];
+            if let Some((_, other)) = others.iter().find(|(is_set, _)| *is_set) {
+                return refused(format!("a model that is divided over the ranks of a group, with {other}"));
+            }
+        }
         if !self.reproducible {
             return Ok(());
         }
-        let refused = |message: String| Err(Error::unsupported(message).with_hint("leave out one of them"));
         if let Some(device) = backend.devices().into_iter().find(|device| !device.starts_with("cpu")) {
             return refused(format!("reproducible results on {device}: CPUs alone have them"));
         }
@@ -199,7 +233,13 @@ impl DecoderOptions {
         }
     }
 
-    fn load(&self, package: Package, shape: Shape, names: HubNames, devices: &DeviceMap) -> Result<(Weights, Network)> {
+    fn load(
+        &self,
+        package: Package,
+        mut shape: Shape,
+        names: HubNames,
+        devices: &DeviceMap,
+    ) -> Result<(Weights, Network)> {
         let context = match self.context {
             0 => usize::try_from(shape.context).unwrap_or(0).min(4096),
             n => n,
@@ -224,8 +264,15 @@ impl DecoderOptions {
             warnings.add(format!("{}: {what}", adapter.path()));
         }
         let weights = Weights::new(package.files, names, devices.clone(), self.stored_as)?;
-        let weights = weights.exact(self.exact).with_adapters(adapters);
-        let network = Network::load(&weights, shape, context, activity, self.results)?;
+        let mut weights = weights.exact(self.exact).with_adapters(adapters);
+        if let Some(group) = self.ranks() {
+            let backend = devices.part("");
+            let digest = agreement::digest(package.settings.architecture(), &shape, self, &weights)?;
+            agreement::check(group, backend, &digest)?;
+            shape.division = Some(Division::new(&weights, &shape, (group.rank(), group.size()))?);
+            weights = weights.adding_biases(group.rank() == 0);
+        }
+        let network = Network::load(&weights, shape, context, (activity, self.ranks().cloned()), self.results)?;
         weights.finish(&warnings)?;
         Ok((weights, network))
     }
@@ -375,6 +422,17 @@ impl Decoder {
         &self.0.tokenizer
     }
 
+    /// Fails if the model is divided over ranks, because `what` needs all of it.
+    pub(crate) fn check_whole(&self, what: &str) -> Result<()> {
+        match &self.0.network.shape.division {
+            None => Ok(()),
+            Some(Division { ranks, .. }) => {
+                let message = format!("{what}: the model is divided over {ranks} ranks, and this one has a part of it");
+                Err(Error::unsupported(message).with_hint("open it in one process"))
+            }
+        }
+    }
+
     /// Whether both are handles of one model.
     pub(crate) fn is_same(&self, other: &Decoder) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -393,6 +451,7 @@ impl Decoder {
     /// The number of layers, and of neurons in each feed-forward block; fails for models whose neurons cannot be
     /// observed.
     pub(crate) fn neurons(&self) -> Result<(usize, usize)> {
+        self.check_whole("its neurons")?;
         if self.0.is_sparse {
             let message = "the model was opened with an activity, by which neurons are left out";
             return Err(Error::unsupported(message).with_hint("open it without one"));

@@ -15,11 +15,12 @@ use super::state_slots::RunStates;
 use super::states::States;
 use crate::activity::{Activity, Tested};
 use crate::norm::{normed, Norm};
-use crate::weights::{DeviceMap, Weights};
+use crate::weights::{DeviceMap, TensorPart, Weights};
 use crate::{Error, Result};
 use std::cell::RefCell;
+use std::ops::Range;
 use tensorlib::nn::{Embedding, Linear, Module, Pass};
-use tensorlib::{Context, ScaleOptions, Tensor};
+use tensorlib::{Context, DType, Group, ScaleOptions, Tensor};
 
 /// What a model computes after a token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,19 +57,29 @@ pub struct Network {
     has_head: bool,
     /// The most tokens of a session.
     pub context: usize,
+    /// The group over whose ranks the model is divided, if it is.
+    group: Option<Group>,
+    /// The tokens whose rows of the embeddings, and of the product that makes logits, each rank has.
+    tokens: Option<Vec<Range<i64>>>,
 }
 
 impl Network {
-    /// Loads a model's weights, for sessions of up to `context` tokens.
+    /// Loads a model's weights, for sessions of up to `context` tokens. `group`: the one of the shape's division.
     pub fn load(
         weights: &Weights,
         shape: Shape,
         context: usize,
-        activity: Option<&Activity>,
+        (activity, group): (Option<&Activity>, Option<Group>),
         results: Results,
     ) -> Result<Self> {
         let vocabulary = weights.vocabulary(shape.width)?;
-        let embeddings = weights.embedding("token_embd", shape.width, vocabulary)?;
+        let tokens = shape.division.as_ref().filter(|division| vocabulary >= division.ranks as i64);
+        let own = tokens.map(|division| division.rank);
+        let tokens = tokens.map(|division| division.of_all_ranks(vocabulary)).transpose()?;
+        let own_tokens = tokens.as_ref().zip(own).map_or(0..vocabulary, |(tokens, own)| tokens[own].clone());
+        let own_rows = TensorPart::rows([own_tokens.clone()]);
+        let embeddings = weights.get_part("token_embd.weight", &[shape.width, vocabulary], Some(&own_rows))?;
+        let embeddings = Embedding::of(embeddings);
         if let Some(said) = shape.stated.vocabulary.filter(|said| weights.is_hub() && *said != vocabulary) {
             let name = weights.called("token_embd.weight");
             return Err(Error::format(format!("tensor '{name}' has {vocabulary} rows, and vocab_size is {said}")));
@@ -90,10 +101,10 @@ impl Network {
             (Some(n), _) => Some(weights.linear("cls.output", shape.width, n)?),
             // Only the matrix is tied.
             (None, true) => Some(Linear {
-                bias: weights.find("output.bias", &[vocabulary])?,
+                bias: weights.bias_part("output.bias", &[vocabulary], &own_rows)?,
                 ..weights.matrix(embeddings.weight.clone())
             }),
-            (None, false) => Some(weights.linear("output", shape.width, vocabulary)?),
+            (None, false) => Some(weights.linear_part("output", shape.width, vocabulary, Some(&own_rows))?),
         };
         let norm_of = |name: &str| {
             let norm = Norm::load(weights, (shape.norm_kind, shape.eps), name, shape.width)?;
@@ -135,6 +146,8 @@ impl Network {
             logits,
             has_head: head.is_some(),
             context,
+            group,
+            tokens,
         })
     }
 
@@ -227,6 +240,7 @@ impl Network {
             tokens: n,
             pass: Pass::evaluation(),
             experts: None,
+            group: self.group.as_ref(),
             chosen: RefCell::default(),
             observed: None,
             neurons: RefCell::default(),
@@ -253,7 +267,7 @@ impl Network {
     /// `tokens`: what `ids` holds, for models whose layers get vectors of tokens.
     fn logits_of_ids(&self, run: Run, ids: &Tensor, tokens: &[u32], rows: Rows) -> Result<Logits> {
         let (shape, n) = (&self.shape, run.tokens);
-        let mut x = scaled(self.embeddings.forward(ids, &run.pass)?, shape.embedding_scale)?;
+        let mut x = scaled(self.embedded(&run, ids, tokens)?, shape.embedding_scale)?;
         x = normed(self.embedding_norm.as_ref(), &x, &run.pass)?;
         let inputs = self.layer_inputs.as_ref().map(|inputs| inputs.forward(&run, tokens, &x)).transpose()?;
         match &self.streams {
@@ -277,7 +291,8 @@ impl Network {
         }
         x = self.norm.forward(&x, &run.pass)?;
         let mut logits = match &self.output {
-            Some(output) => output.forward(&x, &run.pass)?,
+            Some(output) if self.has_head => output.forward(&x, &run.pass)?,
+            Some(output) => self.of_all_tokens(output.forward(&x, &run.pass)?)?,
             None => x,
         };
         if self.output.is_some() && !self.has_head {
@@ -289,6 +304,39 @@ impl Network {
         }
         let (chosen, neurons) = (run.chosen.into_inner(), run.neurons.into_inner());
         Ok(Logits { logits, chosen, neurons, stored: run.stored.into_inner() })
+    }
+
+    /// The embeddings of tokens, [width, tokens]. `ids`: the tokens as a tensor.
+    fn embedded(&self, run: &Run, ids: &Tensor, tokens: &[u32]) -> Result<Tensor> {
+        let (Some(group), Some(of_ranks)) = (&self.group, &self.tokens) else {
+            return Ok(self.embeddings.forward(ids, &run.pass)?);
+        };
+        let own = &of_ranks[group.rank()];
+        let own_ids: Vec<i32> = tokens.iter().map(|id| i64::from(*id) - own.start).map(|id| id as i32).collect();
+        let is_elsewhere = |id: &i32| !(0..own.end - own.start).contains(&i64::from(*id));
+        let elsewhere: Vec<f32> = own_ids.iter().map(|id| f32::from(u8::from(is_elsewhere(id)))).collect();
+        let own_ids: Vec<i32> = own_ids.into_iter().map(|id| if is_elsewhere(&id) { 0 } else { id }).collect();
+        let ctx = ids.context();
+        let rows = self.embeddings.forward(&ctx.tensor_of([run.tokens], &own_ids)?, &run.pass)?;
+        Ok(rows.masked_fill(&ctx.tensor_of([1, run.tokens], &elsewhere)?, 0.0)?.all_sum(group)?)
+    }
+
+    /// The logits of all tokens from those of this rank's tokens.
+    fn of_all_tokens(&self, own: Tensor) -> Result<Tensor> {
+        let (Some(group), Some(of_ranks)) = (&self.group, &self.tokens) else { return Ok(own) };
+        let count = |tokens: &Range<i64>| tokens.end - tokens.start;
+        // The first ranks have one token more than the last ones, at most.
+        let (most, n) = (count(&of_ranks[0]), own.shape().get(1).copied().unwrap_or(1));
+        let own = match most - own.shape()[0] {
+            0 => own,
+            missing => Tensor::cat(&[&own, &own.context().zeros(DType::F32, [missing, n])?], 0)?,
+        };
+        let all = own.all_gather(0, group)?;
+        if of_ranks.iter().all(|tokens| count(tokens) == most) {
+            return Ok(all);
+        }
+        let parts = (0..).zip(of_ranks).map(|(rank, tokens)| all.narrow(0, rank * most, count(tokens)));
+        Ok(Tensor::cat(&parts.collect::<tensorlib::Result<Vec<_>>>()?, 0)?)
     }
 
     /// Makes a cache of experts with `slots` slots per layer, for experts that do not lie on the first device.

@@ -3,13 +3,13 @@
 use super::attend::Keys;
 use super::expert_cache::ExpertCache;
 use super::shape::Shape;
-use super::state_slots::{Group, RunStates};
+use super::state_slots::{self, RunStates};
 use crate::activity::Tested;
 use crate::Result;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use tensorlib::nn::Pass;
-use tensorlib::Tensor;
+use tensorlib::{Group, Tensor};
 
 /// The data that all layers of a run share.
 pub struct Run<'a> {
@@ -33,6 +33,8 @@ pub struct Run<'a> {
     pub pass: Pass,
     /// The cache of experts, if there is one.
     pub experts: Option<&'a ExpertCache>,
+    /// The group over whose ranks the model is divided, if it is.
+    pub group: Option<&'a Group>,
     /// The experts that each token uses, [used, tokens], for layers with cached experts.
     pub chosen: RefCell<Vec<(usize, Tensor)>>,
     /// The value of neurons to observe, if any.
@@ -47,7 +49,7 @@ impl Run<'_> {
     pub fn read_columns(
         &self,
         part: (usize, usize),
-        (states, group): (&RunStates, &Group),
+        (states, group): (&RunStates, &state_slots::Group),
         x: &Tensor,
     ) -> Result<Tensor> {
         let (channels, t, sequences) = (x.shape()[0], group.tokens, group.sequences());

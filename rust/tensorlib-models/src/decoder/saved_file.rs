@@ -57,6 +57,7 @@ impl Kind {
         entries: Vec<(String, Entry)>,
         sha256: String,
     ) -> Result<()> {
+        decoder.check_whole("saving")?;
         let metadata = self.metadata(decoder, cache).map(|(name, value)| (name.to_string(), value));
         let mut metadata: HashMap<String, String> = metadata.into_iter().collect();
         metadata.insert("sha256".into(), sha256);

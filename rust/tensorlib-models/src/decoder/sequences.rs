@@ -169,7 +169,9 @@ impl Sequences {
         }
         let pool = Pool::new(&opened.network.shape, options.tokens, options.cache, &opened.devices)?;
         let (shape, devices) = (&opened.network.shape, &opened.devices);
-        let states = SequenceStates::new(shape, options.together, pool.nbytes(), devices)?;
+        // The pool of all ranks, so that all keep the same states.
+        let pool_bytes = pool.pages().0 * PAGE * super::cache::Cache::row_bytes(shape, options.cache)?;
+        let states = SequenceStates::new(shape, options.together, pool_bytes, devices)?;
         // Nodes go into the youngest context of their operands, so this one is made after those of weights and the pool.
         let ctx = Context::on(decoder.backend());
         Ok(Sequences {

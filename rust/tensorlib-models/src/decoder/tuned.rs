@@ -33,7 +33,7 @@ impl TunedNetwork {
         let warnings = package.warnings.clone();
         let devices = DeviceMap::new(backend, &Placement::default());
         let weights = Weights::new(package.files, names, devices, None)?.with_tuned(tuned);
-        let network = Network::load(&weights, shape, 1, None, Results::Vocabulary)?;
+        let network = Network::load(&weights, shape, 1, (None, None), Results::Vocabulary)?;
         weights.finish(&warnings)?;
         Ok(TunedNetwork(network))
     }

@@ -38,7 +38,7 @@ pub(crate) fn plan(package: Package, backend: &Backend) -> Result<Plan> {
     let pooling = if package.makes_vectors()? { crate::convert::pooling(&package, None, shape.context)? } else { None };
     let devices = DeviceMap::new(backend, &Placement::default()).outline();
     let weights = Weights::new(package.files, names.clone(), devices, None)?;
-    let network = Network::load(&weights, shape.clone(), 1, None, results)?;
+    let network = Network::load(&weights, shape.clone(), 1, (None, None), results)?;
     weights.finish(&warnings)?;
     let loaded = weights.loaded();
 

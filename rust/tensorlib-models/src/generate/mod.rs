@@ -141,7 +141,8 @@ pub fn generate(
 /// ([`Speculation::draft_error`]).
 ///
 /// # Errors
-/// As [`generate`]; [`ErrorKind::Invalid`](crate::ErrorKind) for a draft model that drafts for another model.
+/// As [`generate`]; [`ErrorKind::Invalid`](crate::ErrorKind) for a draft model that drafts for another model;
+/// [`ErrorKind::Unsupported`](crate::ErrorKind) for a model that is divided over ranks.
 pub fn generate_speculating(
     session: &mut Session,
     sampler: &mut Sampler,
@@ -151,6 +152,8 @@ pub fn generate_speculating(
     speculation: &mut Speculation,
     show: impl FnMut(Piece) -> bool,
 ) -> Result<Totals> {
+    // How many tokens are drafted depends on measured times, which differ from rank to rank.
+    session.decoder().check_whole("drafting tokens")?;
     speculation.prepare(session.decoder())?;
     generate_with(session, sampler, prompt, (limit, stops, Some(speculation)), show)
 }

@@ -4,7 +4,7 @@
 //! scale * B (A x). Nothing is merged into W, which may be quantised.
 
 use super::tasks::{self, Tasks};
-use super::{DeviceMap, HubName, HubNames, Slice, Stack, Weights};
+use super::{DeviceMap, HubName, HubNames, Slice, Stack, TensorPart, Weights};
 use crate::files::Source;
 use crate::settings::{check_fields, json_of, read_json, Fields, Settings};
 use crate::warnings::Warnings;
@@ -51,6 +51,11 @@ impl Adapter {
     /// The caller's factor, and the tensors found so far.
     pub fn loaded(&self) -> (f64, Vec<super::Loaded>) {
         (self.scaling.asked, self.weights.loaded())
+    }
+
+    /// [`Weights::describe`] for the adapter's files.
+    pub fn describe(&self, take: &mut dyn FnMut(&str, &[u8])) -> Result<()> {
+        self.weights.describe(take)
     }
 
     /// Opens a GGUF file of type `adapter` for a GGUF model, or the folder that PEFT writes for a hub folder
@@ -124,14 +129,18 @@ impl Adapter {
         &self.path
     }
 
-    /// The addition to the matrix `name` of this shape, which may be a stack of matrices.
-    pub fn find(&self, name: &str, shape: &[i64]) -> Result<Option<LowRank>> {
+    /// The addition to the matrix `name` of this shape, which may be a stack of matrices, or to a part of it: rows of a
+    /// matrix are those of B, columns those of A.
+    pub fn find(&self, name: &str, shape: &[i64], part: Option<&TensorPart>) -> Result<Option<LowRank>> {
         let (a, b) = (format!("{name}.lora_a"), format!("{name}.lora_b"));
         let Some(found) = self.weights.shape_of(&a) else { return Ok(None) };
         let rank = self.rank.unwrap_or(found.get(1).copied().unwrap_or(1));
         let with = |columns: i64, rows: i64| [&[columns, rows], &shape[2..]].concat();
-        let get = |name: &str, shape: &[i64]| self.weights.get(name, shape).map_err(|e| e.about(&self.path));
-        let (a, b) = (get(&a, &with(shape[0], rank))?, get(&b, &with(rank, shape[1]))?);
+        let get = |name: &str, shape: &[i64], dim: usize| {
+            let part = part.filter(|part| part.dim == dim);
+            self.weights.get_part(name, shape, part).map_err(|e| e.about(&self.path))
+        };
+        let (a, b) = (get(&a, &with(shape[0], rank), 0)?, get(&b, &with(rank, shape[1]), 1)?);
         Ok(Some(LowRank::of(a, b, self.scaling.of(rank))))
     }
 

@@ -1,6 +1,6 @@
 //! Some rows of each head of a matrix, as a tensor of their own.
 
-use super::{check, segments, Files, Loaded, Weights};
+use super::{check, segments, Files, Weights};
 use crate::files::{nbytes, Piece};
 use crate::{Error, Result};
 use tensorlib::{DType, Kind, Tensor};
@@ -27,7 +27,7 @@ impl Weights {
         let stored = self.stored_type(name, rows)?;
         let to = if stored.kind() == Kind::Floating { stored } else { DType::F16 };
         let leaf = self.head_leaf(name, to, [n, rows.columns, rows.heads])?;
-        if self.devices.is_outline() {
+        if self.is_outline() {
             return Ok(leaf);
         }
         let (columns, n) = (usize::try_from(rows.columns).unwrap_or(0), usize::try_from(n).unwrap_or(0));
@@ -48,7 +48,7 @@ impl Weights {
         let shape = [rows.columns, n, rows.heads];
         let to = self.wanted(name, stored, &shape).unwrap_or(stored);
         let leaf = self.head_leaf(name, to, shape)?;
-        if self.devices.is_outline() {
+        if self.is_outline() {
             return Ok(leaf);
         }
         let (first, end) = (usize::try_from(rows.of_head - n).unwrap_or(0), usize::try_from(rows.of_head).unwrap_or(0));
@@ -97,14 +97,13 @@ impl Weights {
     }
 
     fn head_leaf(&self, name: &str, dtype: DType, shape: [i64; 3]) -> Result<Tensor> {
-        let device = self.devices.device(name);
         let ctx = match self.devices.is_singly() {
             true => self.context_with_data(name),
-            false => self.contexts[device].clone(),
+            false => self.context(name).clone(),
         };
         let leaf = ctx.zeros(dtype, shape)?;
         leaf.set_name(name)?;
-        self.loaded.borrow_mut().push(Loaded { name: name.to_string(), device, tensor: leaf.clone() });
+        self.keep(name, self.devices.device(name), &leaf);
         Ok(leaf)
     }
 

@@ -1,6 +1,6 @@
 //! Layers of a model's tensors.
 
-use super::{Rows, Weights};
+use super::{Rows, TensorPart, Weights};
 use crate::{Error, Result};
 use tensorlib::nn::{Embedding, LayerNorm, Linear, LowRank, RmsNorm};
 use tensorlib::{DType, Tensor};
@@ -47,7 +47,12 @@ impl Weights {
 
     /// The adapters of the matrix of this name and shape, or of each matrix of a stack.
     pub fn adapters(&self, name: &str, shape: &[i64]) -> Result<Vec<LowRank>> {
-        let found = self.adapters.iter().filter_map(|adapter| adapter.find(name, shape).transpose());
+        self.adapters_of_part(name, shape, None)
+    }
+
+    /// [`Weights::adapters`] of a part of the matrix, or of each matrix of a stack.
+    pub fn adapters_of_part(&self, name: &str, shape: &[i64], part: Option<&TensorPart>) -> Result<Vec<LowRank>> {
+        let found = self.adapters.iter().filter_map(|adapter| adapter.find(name, shape, part).transpose());
         found
             .map(|adapter| {
                 let adapter = adapter?;

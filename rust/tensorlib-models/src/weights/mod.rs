@@ -7,6 +7,7 @@ mod hub_names;
 mod layers;
 mod left;
 mod load;
+mod parts;
 mod rearranged;
 mod scales;
 mod segments;
@@ -18,6 +19,7 @@ pub use adapter::Adapter;
 pub use device_map::{DeviceMap, Rows};
 pub use heads::HeadRows;
 pub use hub_names::{HubName, HubNames, Slice, Stack};
+pub use parts::TensorPart;
 pub use scales::Quantization;
 pub use tasks::{names as names_of_task, Tasks};
 pub use ternary::Ternary;
@@ -29,7 +31,7 @@ use crate::warnings::Warnings;
 use crate::{Error, Result};
 use hub_names::way_of_naming;
 pub use load::check_range;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use tensorlib::{Context, DType, Gguf, Kind, Tensor};
 
@@ -55,6 +57,17 @@ enum Files {
     Hub { set: SafeSet, entries: HashMap<String, usize>, names: HubNames },
 }
 
+/// Where leafs are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// In the model's contexts.
+    Kept,
+    /// Each in a context of its own, for a caller that keeps something else.
+    Apart,
+    /// On another rank: here, large leafs have shapes alone.
+    Elsewhere,
+}
+
 /// The tensors of one model, as constant leafs.
 pub struct Weights {
     files: Files,
@@ -72,6 +85,11 @@ pub struct Weights {
     exact: bool,
     /// The matrices that get adapters to train.
     tuned: Option<Tuned>,
+    mode: Cell<Mode>,
+    /// Contexts without memory, for leafs that other ranks have.
+    elsewhere: Vec<Context>,
+    /// Whether this rank is the one that adds biases to sums over the ranks.
+    adds_biases: bool,
 }
 
 impl Weights {
@@ -91,6 +109,7 @@ impl Weights {
             }
         };
         let contexts = devices.contexts("weights")?;
+        let elsewhere = devices.clone().outline().contexts("weights of other ranks")?;
         let (loaded, taken) = (RefCell::default(), RefCell::default());
         let adapters = Vec::new();
         Ok(Weights {
@@ -104,7 +123,40 @@ impl Weights {
             adapters,
             exact: false,
             tuned: None,
+            mode: Cell::new(Mode::Kept),
+            elsewhere,
+            adds_biases: true,
         })
+    }
+
+    /// For one of several ranks: says whether it is the one that adds biases to sums over the ranks.
+    pub fn adding_biases(mut self, adds_biases: bool) -> Self {
+        self.adds_biases = adds_biases;
+        self
+    }
+
+    /// Whether this rank is the one that adds biases to sums over the ranks.
+    pub fn adds_biases(&self) -> bool {
+        self.adds_biases
+    }
+
+    /// Whether what is loaded lies on another rank.
+    pub fn is_elsewhere(&self) -> bool {
+        self.mode.get() == Mode::Elsewhere
+    }
+
+    /// Loads what another rank has: checks it, and takes no memory for large tensors.
+    pub fn elsewhere<T>(&self, load: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.in_mode(Mode::Elsewhere, load)
+    }
+
+    fn in_mode<T>(&self, mode: Mode, load: impl FnOnce() -> Result<T>) -> Result<T> {
+        // What is elsewhere stays there.
+        let before = self.mode.get();
+        self.mode.set(if before == Mode::Elsewhere { before } else { mode });
+        let loaded = load();
+        self.mode.set(before);
+        loaded
     }
 
     /// Adds adapters, which apply to matrices loaded later.
@@ -133,13 +185,14 @@ impl Weights {
 
     /// The context of the device that a tensor of this name goes to.
     fn context(&self, name: &str) -> &Context {
-        &self.contexts[self.devices.device(name)]
+        let contexts = if self.mode.get() == Mode::Elsewhere { &self.elsewhere } else { &self.contexts };
+        &contexts[self.devices.device(name)]
     }
 
     /// The context for a leaf with data. An outline's own contexts allocate nothing, so there each such leaf gets a
     /// context of its own.
     fn context_with_data(&self, name: &str) -> Context {
-        match self.devices.is_outline() || self.devices.is_singly() {
+        match self.devices.is_outline() || self.devices.is_singly() || self.mode.get() != Mode::Kept {
             true => Context::on(self.devices.part(name)),
             false => self.context(name).clone(),
         }
@@ -163,7 +216,7 @@ impl Weights {
 
     /// Whether large tensors have shapes alone.
     pub fn is_outline(&self) -> bool {
-        self.devices.is_outline()
+        self.devices.is_outline() || self.mode.get() == Mode::Elsewhere
     }
 
     /// A small tensor of this name and shape as F32, with its last dimension first: [last, all others].
@@ -221,7 +274,9 @@ impl Weights {
     }
 
     fn keep(&self, name: &str, device: usize, leaf: &Tensor) {
-        self.loaded.borrow_mut().push(Loaded { name: name.to_string(), device, tensor: leaf.clone() });
+        if self.mode.get() == Mode::Kept {
+            self.loaded.borrow_mut().push(Loaded { name: name.to_string(), device, tensor: leaf.clone() });
+        }
     }
 
     /// Forgets the tensors found so far. With [`DeviceMap::singly`] the memory of those that nobody else has is freed.
@@ -274,6 +329,29 @@ impl Weights {
         };
         self.keep(name, self.devices.device(name), &leaf);
         Ok(Some(leaf))
+    }
+
+    /// Calls `take` for each tensor of the files and of the adapters' files, with its name, type and shape, and some of its
+    /// bytes.
+    pub fn describe(&self, take: &mut dyn FnMut(&str, &[u8])) -> Result<()> {
+        /// Bytes of each end of a tensor.
+        const SAMPLED: usize = 256;
+        match &self.files {
+            Files::Gguf(file) => file.tensors().for_each(|info| {
+                let ends =
+                    [&info.data[..SAMPLED.min(info.data.len())], &info.data[info.data.len().saturating_sub(SAMPLED)..]];
+                take(&format!("{} {} {:?}", info.name, info.dtype, info.shape), &ends.concat());
+            }),
+            Files::Hub { set, .. } => {
+                for entry in set.entries() {
+                    let (all, n) = (entry.nbytes, (SAMPLED as u64).min(entry.nbytes));
+                    let sample = |first: u64| set.read(entry, first, SAMPLED.min(usize::try_from(n).unwrap_or(0)));
+                    let ends = [sample(0)?, sample(all - n)?].concat();
+                    take(&format!("{} {} {:?}", entry.name, entry.type_name, entry.shape), &ends);
+                }
+            }
+        }
+        self.adapters.iter().try_for_each(|adapter| adapter.describe(take))
     }
 
     /// The adapters' tensors found so far, and the factor of each adapter.
@@ -375,7 +453,7 @@ impl Weights {
     /// Small tensors are always loaded, because models compute with their values.
     fn is_shape_alone(&self, elements: i64, name: &str) -> bool {
         const LARGE: i64 = 1 << 12;
-        self.devices.is_outline() && elements >= LARGE && !is_elementwise(name)
+        self.is_outline() && elements >= LARGE && !is_elementwise(name)
     }
 
     fn shape_alone(&self, name: &str, stored: DType, shape: &[i64]) -> Result<Tensor> {

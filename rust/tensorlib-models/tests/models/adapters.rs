@@ -8,15 +8,15 @@ use tensorlib::{DType, Value};
 use tensorlib_models::{Decoder, DecoderOptions, ErrorKind};
 
 const TOKENS: [u32; 12] = [3, 10, 31, 5, 54, 56, 11, 41, 23, 18, 27, 1];
-const RANK: i64 = 3;
-const ALPHA: f64 = 6.0;
+pub const RANK: i64 = 3;
+pub const ALPHA: f64 = 6.0;
 
 fn model(name: &str) -> Model {
     all().into_iter().find(|model| model.name == name).unwrap()
 }
 
 /// An adapter with additions to these matrices of a model.
-fn adapter(tensors: &Tensors, matrices: &[&str], seed: u64) -> Tensors {
+pub fn adapter(tensors: &Tensors, matrices: &[&str], seed: u64) -> Tensors {
     let (mut made, mut random) = (Tensors::default(), Random(seed));
     for name in matrices {
         let shape = &tensors.all[*name].shape;
@@ -51,7 +51,7 @@ fn model_files(folder: &Folder, model: &Model, tensors: &Tensors) -> PathBuf {
     path
 }
 
-fn adapter_files(folder: &Folder, model: &Model, adapter: &Tensors, config: &str) -> PathBuf {
+pub fn adapter_files(folder: &Folder, model: &Model, adapter: &Tensors, config: &str) -> PathBuf {
     if let Some((architecture, _)) = &model.gguf {
         let path = folder.path("adapter.gguf");
         adapter.write_gguf(&path, &metadata(architecture));

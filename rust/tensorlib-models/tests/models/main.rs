@@ -25,6 +25,7 @@ mod memory;
 mod mixtures;
 mod modules;
 mod prefix_files;
+mod ranks;
 mod recurrent;
 mod rerankers;
 mod rwkv;

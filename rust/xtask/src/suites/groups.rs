@@ -31,6 +31,8 @@ pub fn run(run: &mut Run) -> Result<(), String> {
             .only(&["--ignored"])
             .envs(&envs)
             .run(run, &format!("{}, training on two ranks", mpi.name))?;
+        let tests = super::models::tests(run).args(["--test", "cli", "--", "--ignored", "ranks::"]).envs(&envs);
+        run.tests(&format!("{}, models divided over ranks", mpi.name), Style::Cargo, tests)?;
     }
     Ok(())
 }

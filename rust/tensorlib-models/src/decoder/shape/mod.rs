@@ -19,6 +19,7 @@ pub use temperature::Temperature;
 pub use windows::Window;
 
 use super::activation::{Activation, Xielu};
+use super::division::Division;
 use super::keys::*;
 use super::rope::Rope;
 use crate::norm::NormKind;
@@ -180,6 +181,8 @@ pub struct Shape {
     /// The name of the norm after all layers.
     pub output_norm: &'static str,
     pub stated: Stated,
+    /// What this rank has of the model, if the model is divided over ranks.
+    pub division: Option<Division>,
 }
 
 impl Shape {
@@ -272,6 +275,7 @@ impl Shape {
             ffn_norm: "ffn_norm",
             output_norm: "output_norm",
             stated: Stated::read(settings)?,
+            division: None,
         })
     }
 
@@ -338,6 +342,12 @@ impl Shape {
     /// The heads of a layer's keys and values.
     pub fn keys_of(&self, layer: usize) -> KeyHeads {
         self.window_keys.filter(|_| self.is_windowed(layer)).unwrap_or(self.keys)
+    }
+
+    /// The heads of a layer's keys and values that this rank has.
+    pub fn own_keys_of(&self, layer: usize) -> KeyHeads {
+        let own = self.own_heads(layer);
+        KeyHeads { count: own.end - own.start, ..self.keys_of(layer) }
     }
 
     /// Neurons of a layer's feed-forward block.
