@@ -1,13 +1,16 @@
 #include "groups/local.hpp"
 
 #include "base/fail.hpp"
+#include "groups/network.hpp"
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -38,6 +41,19 @@ struct Contribution {
     }
 };
 
+// How long an exchange takes.
+Network::Time time_of(const Network &network, int ranks, const Contribution &each) noexcept {
+    switch (each.kind) {
+        case Kind::gather: return network.gather(ranks, each.bytes);
+        case Kind::swap_parts: return network.swap_parts(ranks, each.bytes);
+        case Kind::broadcast: return network.broadcast(ranks, each.bytes);
+        case Kind::all_reduce: return network.all_reduce(ranks, each.bytes);
+        case Kind::transfer: return network.transfer(each.bytes);
+        case Kind::split: break;
+    }
+    return {};
+}
+
 struct SharedState;
 
 // An exchange between several ranks. Once all have arrived, each copies what it needs from the others' memory, and is done when all have.
@@ -50,6 +66,7 @@ struct Rendezvous {
     // Under the shared lock.
     std::vector<bool> has_arrived;
     std::map<int, std::shared_ptr<SharedState>> parts;  // of a split, by colour
+    std::chrono::steady_clock::time_point end{};        // on a simulated network; set before `is_complete`
     std::atomic<bool> is_complete{false};               // all have arrived
 
     int n_ranks() const noexcept { return static_cast<int>(contributions.size()); }
@@ -57,9 +74,11 @@ struct Rendezvous {
 
 // What the ranks of a group share.
 struct SharedState {
-    explicit SharedState(int n) : size(n), n_started(static_cast<std::size_t>(n), 0), has_left(static_cast<std::size_t>(n), false) {}
+    SharedState(int n, std::optional<Network> between)
+        : size(n), network(between), n_started(static_cast<std::size_t>(n), 0), has_left(static_cast<std::size_t>(n), false) {}
 
     const int size;
+    const std::optional<Network> network;
     std::mutex lock;
     // Those at which some rank has not arrived, by their number among all, or among those of a pair of ranks.
     std::map<std::uint64_t, std::shared_ptr<Rendezvous>> open;
@@ -98,7 +117,8 @@ public:
             has_copied_ = true;
             all.n_done.fetch_add(1, std::memory_order_acq_rel);
         }
-        is_over_ = all.n_done.load(std::memory_order_acquire) == all.n_ranks();
+        const bool is_done = all.n_done.load(std::memory_order_acquire) == all.n_ranks();
+        is_over_ = is_done && (!shared_->network || std::chrono::steady_clock::now() >= all.end);
         return is_over_;
     }
 
@@ -206,7 +226,12 @@ public:
     int rank() const noexcept override { return rank_; }
     int size() const noexcept override { return shared_->size; }
     std::string text() const override {
-        return shared_->size == 1 ? "self: one rank" : format_text("local: %d threads of a process", size());
+        if (shared_->size == 1) return "self: one rank";
+        const std::string threads = format_text("local: %d threads of a process", size());
+        if (!shared_->network) return threads;
+        return threads + format_text(", on a simulated network of %g us and %g Gb/s",
+                                     std::chrono::duration<double, std::micro>(shared_->network->latency).count(),
+                                     shared_->network->bytes_per_second * 8 / 1e9);
     }
 
     Started gather(const std::byte *own, std::byte *all, std::size_t bytes) override {
@@ -226,7 +251,8 @@ public:
                      .reduction = reduction,
                      .type = type});
     }
-    bool reduces_in_order() const noexcept override { return true; }
+    // On a simulated network sums are exchanged as on a real one.
+    bool reduces_in_order() const noexcept override { return !shared_->network; }
 
     void send(const std::byte *own, std::size_t bytes, int to) override {
         Contribution contribution{.kind = Kind::transfer, .bytes = bytes, .copy = std::vector<std::byte>(own, own + bytes)};
@@ -278,8 +304,12 @@ private:
     void arrive(Rendezvous &rendezvous, std::size_t place, Contribution contribution) noexcept {
         rendezvous.contributions[place] = std::move(contribution);
         rendezvous.has_arrived[place] = true;
-        if (std::ranges::find(rendezvous.has_arrived, false) == rendezvous.has_arrived.end())
-            rendezvous.is_complete.store(true, std::memory_order_release);
+        if (std::ranges::find(rendezvous.has_arrived, false) != rendezvous.has_arrived.end()) return;
+        if (shared_->network) {
+            const Network::Time time = time_of(*shared_->network, rendezvous.n_ranks(), rendezvous.contributions[0]);
+            rendezvous.end = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(time);
+        }
+        rendezvous.is_complete.store(true, std::memory_order_release);
     }
 
     Started join(Contribution contribution, std::unique_ptr<GroupEngine> *end = nullptr) {
@@ -318,14 +348,14 @@ void LocalExchange::make_part() {
     const auto place = static_cast<int>(std::ranges::find(ranks, place_) - ranks.begin());
     std::lock_guard lock(shared_->lock);
     std::shared_ptr<SharedState> &part = rendezvous_->parts[own.colour];
-    if (!part) part = std::make_shared<SharedState>(static_cast<int>(ranks.size()));
+    if (!part) part = std::make_shared<SharedState>(static_cast<int>(ranks.size()), shared_->network);
     *end_ = std::make_unique<LocalEngine>(part, place);
 }
 
 }  // namespace
 
 std::vector<std::unique_ptr<GroupEngine>> local_engines(int size) {
-    const auto shared = std::make_shared<SharedState>(size);
+    const auto shared = std::make_shared<SharedState>(size, size > 1 ? simulated_network() : std::nullopt);
     std::vector<std::unique_ptr<GroupEngine>> ends;
     for (int rank = 0; rank < size; rank++) ends.push_back(std::make_unique<LocalEngine>(shared, rank));
     return ends;

@@ -218,6 +218,46 @@ TEST(Group, what_cannot_be_is_refused) {
     EXPECT_EQ(ctx.tensors().size(), 4u) << "leafs alone";
 }
 
+// A simulated network changes when exchanges end, and how sums are exchanged, and no result.
+TEST(Group, a_simulated_network_takes_its_time) {
+    {
+        // 2 ms, and 1 MB a millisecond.
+        const support::Environment network("TENSORLIB_LOCAL_NETWORK", "2000,8");
+        std::vector<tl::Group> ranks = tl::Group::local(3);
+        EXPECT_EQ(ranks[0].text(), "local: 3 threads of a process, on a simulated network of 2000 us and 8 Gb/s");
+        const auto errors = support::errors_of_ranks(std::move(ranks), [](const tl::Group &group) {
+            const tl::Context ctx;
+            const tl::Backend cpu("cpu", {1});
+            const auto takes = [&](std::int64_t n, std::chrono::milliseconds least, const auto &make) {
+                const tl::Tensor own = ctx.zeros(tl::Type::f32, {n});
+                own.write_f32(std::vector<float>(static_cast<std::size_t>(n), static_cast<float>(group.rank() + 1)));
+                const tl::Tensor result = make(own);
+                const tl::Graph graph{result};
+                graph.compute(cpu);  // also compares the ranks' graphs
+                const auto begin = std::chrono::steady_clock::now();
+                graph.compute(cpu);
+                EXPECT_GE(std::chrono::steady_clock::now() - begin, least);
+                return result.read_f32();
+            };
+            const auto sum = [&](const tl::Tensor &own) { return own.all_sum(group); };
+            // Two rounds of a gather; four rounds and 4/3 of the bytes of a large sum.
+            EXPECT_EQ(takes(2, 4ms, sum), (std::vector<float>{6, 6}));
+            EXPECT_EQ(takes(750'000, 12ms, sum)[7], 6.0f);
+            EXPECT_EQ(takes(1, 4ms, [&](const tl::Tensor &own) { return own.all_gather(0, group); }), (std::vector<float>{1, 2, 3}));
+            EXPECT_EQ(takes(500'000, 6ms, [&](const tl::Tensor &own) { return own.broadcast(1, group); })[3], 2.0f);
+            EXPECT_EQ(takes(3, 4ms, [&](const tl::Tensor &own) { return own.all_to_all(0, group); }), (std::vector<float>{1, 2, 3}));
+            const std::optional<tl::Group> part = group.split(0);
+            EXPECT_NE(part->text().find("simulated network"), std::string::npos);
+        });
+        EXPECT_EQ(errors, std::vector<std::string>(3));
+        EXPECT_EQ(tl::Group("self").text(), "self: one rank");
+    }
+    for (const char *text : {"10", "10,", ",10", "0,1", "1,0", "-1,1", "1,2,3", "nan,1", "1,inf", "1e999,1"}) {
+        const support::Environment network("TENSORLIB_LOCAL_NETWORK", text);
+        expect_error(tl::Status::invalid_argument, {"TENSORLIB_LOCAL_NETWORK", text, "10,100"}, [] { tl::Group::local(2); });
+    }
+}
+
 TEST(Group, the_c_abi) {
     tl_group_params params;
     tl_group_params_init(&params, sizeof params);

@@ -43,6 +43,7 @@ cargo xtask COMMAND
   fmt [--check]                         formats C, C++, Rust, Go and Zig
   bench [--isa ISA] [OPTIONS]           measures limits, kernels and operations on each ISA (docs/performance)
   bench --only groups                   measures groups of processes next to MPI's own calls
+  bench --only network                  measures exchanges on a simulated network next to their formula
   bench --report [FILE...]              draws and tabulates a run of its own, or what --json FILE has kept of others
   cuda-toolkit                          finds nvcc, or installs the pinned CUDA toolkit; its path is the last line
   gpu [--arch N] [--also N] [--out DIR] [--with-sanitizer]

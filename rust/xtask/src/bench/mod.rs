@@ -17,6 +17,7 @@ use crate::workspace::{jobs, make_dir, Workspace};
 
 const TARGET: &str = "tl_bench_micro";
 const GROUPS: &str = "tl_bench_groups";
+const NETWORK: &str = "tl_bench_network";
 /// The sections whose rows a report draws.
 const DRAWN: [&str; 2] = ["products", "weights"];
 
@@ -42,6 +43,10 @@ pub fn run(ws: &Workspace, options: &[&str]) -> Result<(), String> {
     };
     if options == ["--only", "groups"] {
         return groups(ws);
+    }
+    if options == ["--only", "network"] {
+        println!("{}", ws.cmd(build(ws, NETWORK)?).capture()?);
+        return Ok(());
     }
     let program = build(ws, TARGET)?;
     for name in isas(ws, &program, isa)? {
