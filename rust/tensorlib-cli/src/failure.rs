@@ -1,6 +1,6 @@
 //! The early end of a command: an exit code, a message, and a hint.
 
-use crate::model::ranks;
+use crate::terminal::rank;
 use crate::terminal::text::printable;
 use std::fmt;
 use std::io::{self, Write};
@@ -76,7 +76,7 @@ impl Failure {
             return;
         }
         let hint = self.hint.as_ref().map_or(String::new(), |hint| format!("\n  hint: {}", printable(hint)));
-        let rank = ranks::rank().map_or(String::new(), |rank| format!("rank {rank}: "));
+        let rank = rank::rank().map_or(String::new(), |rank| format!("rank {rank}: "));
         let _ = writeln!(io::stderr(), "tensorlib: {rank}{}{hint}", printable(&self.message));
         // if that fails there is nobody to tell
     }
@@ -121,7 +121,7 @@ impl From<io::Error> for Failure {
 
 /// Prints a warning to standard error and goes on.
 pub fn warn(message: impl fmt::Display) {
-    if ranks::is_silent() {
+    if rank::is_silent() {
         return;
     }
     let _ = writeln!(io::stderr(), "tensorlib: warning: {}", printable(&message.to_string()));

@@ -16,12 +16,11 @@ use commands::{
     quantize, rerank, transcribe, transpose_down, tune,
 };
 use failure::{Exit, Failure, Outcome};
-use model::ranks;
 use std::io::{BufWriter, Write};
 use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
-use terminal::signals;
 use terminal::standard_output::StandardOutput;
+use terminal::{rank, signals};
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::parse_from(args::rewritten(std::env::args_os()));
@@ -29,7 +28,7 @@ fn main() -> ExitCode {
     let ended = std::panic::catch_unwind(AssertUnwindSafe(|| run(&mut arguments.command))).unwrap_or_else(|_| {
         Err(Failure::new(Exit::Internal, "internal error").hint("please report this with the lines above"))
     });
-    let exit = ended.unwrap_or_else(|failure| match signals::exit().filter(|_| ranks::rank().is_some()) {
+    let exit = ended.unwrap_or_else(|failure| match signals::exit().filter(|_| rank::rank().is_some()) {
         // One of several processes misses those that have seen the signal first.
         Some(exit) => exit,
         None => {

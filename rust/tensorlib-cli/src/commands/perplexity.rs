@@ -3,8 +3,8 @@
 use crate::args::Perplexity;
 use crate::failure::{Exit, Outcome};
 use crate::model;
-use crate::model::ranks::{self, Ranks};
-use crate::terminal::signals;
+use crate::model::ranks::Ranks;
+use crate::terminal::{rank, signals};
 use serde_json::json;
 use std::io::Write;
 use tensorlib_models::perplexity;
@@ -22,7 +22,7 @@ pub fn run(options: &Perplexity, out: &mut dyn Write) -> Outcome<Exit> {
     signals::check("nothing is printed")?;
     let found = found?;
     model::say_memory(&options.devices, decoder.backend(), &decoder.memory());
-    if ranks::is_silent() {
+    if rank::is_silent() {
         return Ok(Exit::Success);
     }
     if options.json {

@@ -8,6 +8,7 @@ pub mod ranks;
 use crate::args::{DeviceArgs, Neurons, Products};
 use crate::failure::{warn, Exit, Failure, Outcome};
 use crate::model::neurons::LoadOptions;
+use crate::terminal::rank;
 use crate::terminal::text::{bytes, count};
 use std::io::{self, Write};
 use std::path::Path;
@@ -193,7 +194,7 @@ pub fn say_session_memory(options: &DeviceArgs, session: &Session) {
 
 /// Prints a line to standard error, on the first of several processes.
 pub fn say(line: &str) {
-    if ranks::is_silent() {
+    if rank::is_silent() {
         return;
     }
     let _ = writeln!(io::stderr(), "{line}"); // if that fails there is nobody to tell

@@ -3,22 +3,9 @@
 use crate::args::RankArgs;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::model;
+use crate::terminal::rank;
 use std::path::Path;
-use std::sync::OnceLock;
 use tensorlib::{Backend, Context, Group};
-
-/// This process's rank if there are several, for messages.
-static RANK: OnceLock<usize> = OnceLock::new();
-
-/// This process's rank, if it is one of several.
-pub fn rank() -> Option<usize> {
-    RANK.get().copied()
-}
-
-/// Whether another process prints.
-pub fn is_silent() -> bool {
-    rank().is_some_and(|rank| rank > 0)
-}
 
 /// The processes of this command.
 pub struct Ranks(Option<Group>);
@@ -30,7 +17,7 @@ impl Ranks {
         if group.size() == 1 {
             return Ok(Ranks(None));
         }
-        RANK.get_or_init(|| group.rank());
+        rank::set(group.rank());
         Ok(Ranks(Some(group)))
     }
 
@@ -84,7 +71,7 @@ pub fn threads() -> usize {
     /// What launchers call the number of processes on a machine: Open MPI, MPICH, MVAPICH.
     const LOCAL: [&str; 3] = ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE"];
     let local = LOCAL.iter().find_map(|name| std::env::var(name).ok()?.parse::<usize>().ok());
-    let (Some(local), Some(_)) = (local.filter(|n| *n > 1), rank()) else { return 0 };
+    let (Some(local), Some(_)) = (local.filter(|n| *n > 1), rank::rank()) else { return 0 };
     let own = std::thread::available_parallelism().map_or(1, usize::from);
     // A launcher may have bound the process to its share already.
     let all = std::fs::read_to_string("/sys/devices/system/cpu/online").ok().and_then(|list| listed(&list));

@@ -2,6 +2,7 @@
 
 pub mod input;
 pub mod progress;
+pub mod rank;
 pub mod signals;
 pub mod standard_output;
 pub mod text;
