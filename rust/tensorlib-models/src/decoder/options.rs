@@ -50,9 +50,10 @@ impl DecoderOptions {
     }
 
     /// Makes logits independent of how tokens are grouped: a prompt that is fed at once, in parts, token by token, or
-    /// after [`Session::rewind`] or [`Session::restore`] gives the same bits. Without it, that holds only for parts that
-    /// end at multiples of [`PROMPT_BLOCK`]. Prompts are slower, and a token's logits hardly. On CPUs only, without
-    /// [`DecoderOptions::expert_slots`] and [`DecoderOptions::with_activity`].
+    /// after [`Session::rewind`](crate::Session::rewind) or [`Session::restore`](crate::Session::restore) gives equal
+    /// bits. Without it, that holds only for parts that end at multiples of [`PROMPT_BLOCK`](crate::PROMPT_BLOCK).
+    /// Prompts are slower, and a token's logits hardly. On CPUs only, without [`DecoderOptions::expert_slots`] and
+    /// [`DecoderOptions::with_activity`].
     #[must_use]
     pub fn reproducible(mut self, reproducible: bool) -> Self {
         self.reproducible = reproducible;
