@@ -34,8 +34,13 @@ pub fn run(options: &Serve) -> Outcome<Exit> {
         }
     })?;
     let mut server = Server::new(server_options(options, keys));
-    for path in &options.models {
-        add(options, &mut server, path)?;
+    // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user (README, "Files
+    // that change").
+    let kinds = options.models.iter().map(|path| Ok(unsafe { ModelKind::of_mapped(path)? }));
+    let kinds = kinds.collect::<Outcome<Vec<_>>>()?;
+    check_uses(options, &kinds)?;
+    for (path, kind) in options.models.iter().zip(&kinds) {
+        add(options, &mut server, path, *kind, takes_adapters(*kind, &kinds))?;
     }
     signals::catch();
     let (stop, bound) = (server.stop_handle(), listener.local_addr().unwrap_or(address));
@@ -51,6 +56,33 @@ pub fn run(options: &Serve) -> Outcome<Exit> {
     let served = server.run(listener);
     served.map_err(|e| Failure::new(Exit::Io, format!("the server cannot start: {e}")))?;
     Ok(Exit::Success)
+}
+
+/// Whether `--lora` is for models of this kind: for language models, or if there are none for those that make vectors.
+fn takes_adapters(kind: ModelKind, all: &[ModelKind]) -> bool {
+    match all.contains(&ModelKind::Decoder) {
+        true => kind == ModelKind::Decoder,
+        false => matches!(kind, ModelKind::Encoder | ModelKind::Embedder),
+    }
+}
+
+/// Refuses options that no model has a use for.
+fn check_uses(options: &Serve, kinds: &[ModelKind]) -> Outcome<()> {
+    let is_used = |is_for: &dyn Fn(ModelKind) -> bool| kinds.iter().any(|kind| is_for(*kind));
+    let writes = |kind: ModelKind| kind == ModelKind::Decoder;
+    let all: [(bool, &str, bool); 4] = [
+        (!options.products.lora.is_empty(), "--lora", is_used(&|kind| takes_adapters(kind, kinds))),
+        (options.products.reproducible, "--reproducible", is_used(&writes)),
+        (options.neurons.activity.is_some(), "--activity", is_used(&writes)),
+        (options.prefix_store.is_some(), "--prefix-store", is_used(&writes)),
+    ];
+    match all.iter().find(|(is_set, _, is_used)| *is_set && !is_used) {
+        Some((_, name, _)) => {
+            let message = format!("{name}: none of the models has a use for it");
+            Err(Failure::new(Exit::Usage, message).hint("it is for language models that write texts"))
+        }
+        None => Ok(()),
+    }
 }
 
 fn is_loopback(address: IpAddr) -> bool {
@@ -109,12 +141,12 @@ fn speech(path: &Path) -> Failure {
     Failure::new(Exit::Refused, message).hint("`tensorlib transcribe MODEL FILE.wav` takes it")
 }
 
-fn add(options: &Serve, server: &mut Server, path: &Path) -> Outcome<()> {
+fn add(options: &Serve, server: &mut Server, path: &Path, kind: ModelKind, takes_adapters: bool) -> Outcome<()> {
     let name = name(path);
     let about = |e: tensorlib_models::Error| Failure::from(e).about(path.display());
-    // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user (README, "Files
-    // that change").
-    let kind = unsafe { ModelKind::of_mapped(path)? };
+    let adapters = options.products.lora.iter().filter(|_| takes_adapters);
+    let vectors = EncoderOptions::new().exact(options.products.exact);
+    let vectors = adapters.fold(vectors, |load, file| load.adapter(&file.path, file.scale));
     let backend = model::backend(&options.devices)?;
     let memory = match kind {
         ModelKind::Transcriber => return Err(speech(path)),
@@ -129,18 +161,16 @@ fn add(options: &Serve, server: &mut Server, path: &Path) -> Outcome<()> {
             decoder.memory()
         }
         ModelKind::Encoder => {
-            let load = EncoderOptions::new().exact(options.products.exact);
             // SAFETY: as above.
-            let encoder = unsafe { Encoder::open_mapped(path, &backend, &load)? };
+            let encoder = unsafe { Encoder::open_mapped(path, &backend, &vectors)? };
             encoder.warnings().iter().for_each(warn);
             let memory = encoder.memory();
             server.add_encoder(&name, encoder).map_err(about)?;
             memory
         }
         ModelKind::Embedder => {
-            let load = EncoderOptions::new().exact(options.products.exact);
             let context = options.ctx.unwrap_or(0) as usize;
-            let (_, embedder) = model::embedder(&options.devices, path, load, None, context)?;
+            let (_, embedder) = model::embedder(&options.devices, path, vectors, None, context)?;
             let memory = embedder.memory();
             server.add_embedder(&name, embedder).map_err(about)?;
             memory

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::Stdio;
 use tensorlib::DType;
 
-fn tool_with(args: &[&str], input: &[u8]) -> Ended {
+pub fn tool_with(args: &[&str], input: &[u8]) -> Ended {
     let mut child = command(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // A command that refuses its arguments reads nothing, and the pipe may be closed already.
     let _ = child.stdin.take().unwrap().write_all(input);
@@ -177,6 +177,16 @@ fn a_language_model_makes_vectors() {
     cut.expect(0, &["1 line with more than 2 tokens: they were cut"]);
     let encoder = classifier(&folder, "bert", &["a"]);
     tool_with(&["embed", &encoder, "--ctx", "2"], b"").expect(2, &["--ctx: language models alone have it"]);
+}
+
+/// A GGUF file of an encoder, and an adapter of it.
+pub fn encoder_with_adapter(folder: &Folder) -> (String, String) {
+    let (path, gguf, spec) = (folder.path("hub"), folder.path("made.gguf"), Spec::jina3());
+    let tensors = spec.tensors(4, DType::F32);
+    write_with_tasks(Path::new(&path), &spec, &with_all(&tensors, &additions(&tensors, DType::F32)), "roberta.", "");
+    std::fs::write(Path::new(&path).join("tokenizer.json"), byte_pairs_json(spec.vocabulary)).unwrap();
+    tool_with(&["convert", &path, &gguf], b"").expect(0, &["made.gguf: jina-bert-v3, "]);
+    (gguf, folder.path("lora-text-matching-made.gguf"))
 }
 
 /// A folder with tasks: `embed --task`, and `convert`, whose adapters `embed --task` and `--lora` find.

@@ -2,6 +2,7 @@
 
 use crate::client::{read_head, Client};
 use crate::common::{command, tool, Folder};
+use crate::scores::{encoder_with_adapter, tool_with};
 use serde_json::{json, Value as Json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStderr, Stdio};
@@ -19,9 +20,14 @@ struct Server {
 }
 
 impl Server {
-    /// A server on a free port.
+    /// A server of the repository's model on a free port.
     fn start(args: &[&str]) -> Self {
-        let args = [&["serve", PLAYS, "--port", "0", "--threads", "2", "--reproducible"], args].concat();
+        Self::of(PLAYS, &[&["--reproducible"], args].concat())
+    }
+
+    /// A server of this model on a free port.
+    fn of(model: &str, args: &[&str]) -> Self {
+        let args = [&["serve", model, "--port", "0", "--threads", "2"], args].concat();
         let mut child = command(&args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let errors = BufReader::new(child.stderr.take().unwrap());
         let mut server = Server { child, errors, client: Client::new(([127, 0, 0, 1], 0).into()), said: String::new() };
@@ -165,6 +171,33 @@ fn every_option_is_documented() {
     let options = lines.filter_map(|line| line.split([' ', ',']).find(|word| word.starts_with("--")));
     let missing: Vec<&str> = options.filter(|option| *option != "--help" && !page.contains(option)).collect();
     assert!(missing.is_empty() && help.contains("--together"), "{missing:?}");
+}
+
+/// Adapters are the language models', or without one the encoders'. No option is ignored.
+#[test]
+fn adapters_of_encoders_count() {
+    let folder = Folder::new("serve-lora");
+    let (model, adapter) = encoder_with_adapter(&folder);
+    let lora = ["--lora", &adapter];
+    let vector = |args: &[&str]| {
+        let server = Server::of(&model, args);
+        let answer = server.client.post("/v1/embeddings", &json!({ "input": "abc" })).ok();
+        serde_json::from_value::<Vec<f64>>(answer["data"][0]["embedding"].clone()).unwrap()
+    };
+    let wanted = |args: &[&str]| {
+        let told = tool_with(&[&["embed", &model, "--json", "--threads", "2"], args].concat(), b"abc\n");
+        serde_json::from_str::<Vec<f64>>(told.expect(0, &[]).out.trim()).unwrap()
+    };
+    let off = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    for args in [&[][..], &lora] {
+        assert!(off(&vector(args), &wanted(args)) < 1e-5, "{args:?}");
+    }
+    assert!(off(&wanted(&[]), &wanted(&lora)) > 1e-3);
+    let serve = |args: &[&str]| tool(&[&["serve", &model, "--port", "0"], args].concat());
+    serve(&[&[PLAYS][..], &lora].concat()).expect(4, &["general.architecture is 'jina-bert-v3'"]);
+    serve(&["--reproducible"]).expect(2, &["--reproducible: none of the models has a use for it"]);
+    serve(&["--prefix-store", &folder.path("store")]).expect(2, &["--prefix-store: none of the models"]);
+    serve(&["--activity", &folder.path("none")]).expect(2, &["--activity: none of the models"]);
 }
 
 #[test]
