@@ -9,7 +9,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
 use tensorlib_models::hub;
-use tensorlib_models::{EmbedTexts, Encoder, EncoderOptions, ModelKind, SequencesOptions};
+use tensorlib_models::{EmbedTexts, EncoderOptions, ModelKind, SequencesOptions};
 use tensorlib_server::{Keys, Server, ServerOptions};
 
 /// How often signals are looked for.
@@ -70,7 +70,9 @@ fn takes_adapters(kind: ModelKind, all: &[ModelKind]) -> bool {
 fn check_uses(options: &Serve, kinds: &[ModelKind]) -> Outcome<()> {
     let is_used = |is_for: &dyn Fn(ModelKind) -> bool| kinds.iter().any(|kind| is_for(*kind));
     let writes = |kind: ModelKind| kind == ModelKind::Decoder;
-    let all: [(bool, &str, bool); 4] = [
+    let reads_tokens = |kind: ModelKind| kind != ModelKind::Encoder;
+    let all: [(bool, &str, bool); 5] = [
+        (options.ctx.is_some(), "--ctx", is_used(&reads_tokens)),
         (!options.products.lora.is_empty(), "--lora", is_used(&|kind| takes_adapters(kind, kinds))),
         (options.products.reproducible, "--reproducible", is_used(&writes)),
         (options.neurons.activity.is_some(), "--activity", is_used(&writes)),
@@ -79,7 +81,7 @@ fn check_uses(options: &Serve, kinds: &[ModelKind]) -> Outcome<()> {
     match all.iter().find(|(is_set, _, is_used)| *is_set && !is_used) {
         Some((_, name, _)) => {
             let message = format!("{name}: none of the models has a use for it");
-            Err(Failure::new(Exit::Usage, message).hint("it is for language models that write texts"))
+            Err(Failure::new(Exit::Usage, message).hint("it is for language models"))
         }
         None => Ok(()),
     }
@@ -161,9 +163,7 @@ fn add(options: &Serve, server: &mut Server, path: &Path, kind: ModelKind, takes
             decoder.memory()
         }
         ModelKind::Encoder => {
-            // SAFETY: as above.
-            let encoder = unsafe { Encoder::open_mapped(path, &backend, &vectors)? };
-            encoder.warnings().iter().for_each(warn);
+            let encoder = model::encoder(&options.devices, path, vectors, None)?;
             let memory = encoder.memory();
             server.add_encoder(&name, encoder).map_err(about)?;
             memory

@@ -195,6 +195,8 @@ fn adapters_of_encoders_count() {
     assert!(off(&wanted(&[]), &wanted(&lora)) > 1e-3);
     let serve = |args: &[&str]| tool(&[&["serve", &model, "--port", "0"], args].concat());
     serve(&[&[PLAYS][..], &lora].concat()).expect(4, &["general.architecture is 'jina-bert-v3'"]);
+    serve(&["--ctx", "128"]).expect(2, &["--ctx: none of the models has a use for it"]);
+    serve(&["--put", "*=cuda:7"]).expect(2, &["--put"]);
     serve(&["--reproducible"]).expect(2, &["--reproducible: none of the models has a use for it"]);
     serve(&["--prefix-store", &folder.path("store")]).expect(2, &["--prefix-store: none of the models"]);
     serve(&["--activity", &folder.path("none")]).expect(2, &["--activity: none of the models"]);
