@@ -276,8 +276,9 @@ TEST(Progress, counts_up_stops_and_throws) {
 
     // From inside: this graph, another graph on the same backend, and the context's data are all busy.
     const tl::Graph other({x + x});
-    int busy = 0;
+    int busy = 0, calls = 0;
     graph.set_progress([&](std::size_t, std::size_t) {
+        calls++;
         for (const auto &attempt : std::vector<std::function<void()>>{[&] { graph.compute(cpu); }, [&] { other.compute(cpu); },
                                                                       [&] { x.read<float>(); }, [&] { graph.set_progress({}); }}) {
             try {
@@ -289,7 +290,8 @@ TEST(Progress, counts_up_stops_and_throws) {
         return true;
     });
     graph.compute(cpu);
-    EXPECT_EQ(busy, 4 * 3);
+    EXPECT_GE(calls, 3);  // more if a step takes 10 ms
+    EXPECT_EQ(busy, 4 * calls);
     graph.set_progress({});
     graph.compute(cpu);
 }

@@ -153,6 +153,9 @@ fn a_callback_stops_or_panics_and_the_graph_goes_on() {
             true
         })
         .unwrap();
+    // A step that takes more than 10 ms is reported before it is done, too.
+    seen.retain(|(done, _)| *done > 0);
+    seen.dedup();
     assert_eq!(seen, [(1, 2), (2, 2)]);
     assert!(matches!(graph.compute_with(&backend, |_, _| false), Err(Error::Aborted(_))));
     assert!(matches!(y.to_vec::<f32>(), Err(Error::InvalidArgument(_))));
