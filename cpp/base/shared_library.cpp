@@ -12,8 +12,8 @@ namespace tensorlib::core {
 
 #if defined(TL_PORTABLE)
 
-void *open_library(const char * /*name*/, Symbols /*symbols*/, std::string *why) noexcept {
-    if (why) *why = "this build opens no libraries";
+void *open_library(const char *name, Symbols /*symbols*/, std::string *why) noexcept {
+    if (why) *why = std::string(name) + ": this build opens no libraries";
     return nullptr;
 }
 void *loaded_library(const char * /*name*/, Symbols /*symbols*/) noexcept { return nullptr; }
@@ -24,7 +24,7 @@ std::string file_of_symbol(const void * /*symbol*/) { return {}; }
 
 void *open_library(const char *name, Symbols /*symbols*/, std::string *why) noexcept {
     void *library = reinterpret_cast<void *>(LoadLibraryA(name));
-    if (!library && why) *why = "error " + std::to_string(GetLastError());
+    if (!library && why) *why = std::string(name) + ": error " + std::to_string(GetLastError());
     return library;
 }
 void *loaded_library(const char *name, Symbols /*symbols*/) noexcept { return reinterpret_cast<void *>(GetModuleHandleA(name)); }
