@@ -6,7 +6,7 @@ use crate::failure::{warn, Exit, Failure, Outcome};
 use crate::model::ranks::Ranks;
 use crate::model::{self, say};
 use crate::terminal::input::Lines;
-use crate::terminal::{rank, signals};
+use crate::terminal::signals;
 use serde_json::{json, Value as Json};
 use std::borrow::Cow;
 use std::hash::{BuildHasher, Hasher};
@@ -23,8 +23,6 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
     // The standard library gives each map a random state.
     let random = || std::collections::hash_map::RandomState::new().build_hasher().finish();
     let ranks = Ranks::open(&options.ranks)?;
-    let mut silent = io::sink();
-    let out: &mut dyn Write = if rank::is_silent() { &mut silent } else { out };
     let seed = ranks.number_of_first(options.sampling.seed.unwrap_or_else(random))?;
     let sampling = options.sampling.options(seed, options.logprobs);
     sampling.check().map_err(|e| Failure { exit: Exit::Usage, ..e.into() })?;

@@ -4,7 +4,7 @@ use crate::args::Perplexity;
 use crate::failure::{Exit, Outcome};
 use crate::model;
 use crate::model::ranks::Ranks;
-use crate::terminal::{rank, signals};
+use crate::terminal::signals;
 use serde_json::json;
 use std::io::Write;
 use tensorlib_models::perplexity;
@@ -22,9 +22,6 @@ pub fn run(options: &Perplexity, out: &mut dyn Write) -> Outcome<Exit> {
     signals::check("nothing is printed")?;
     let found = found?;
     model::say_memory(&options.devices, decoder.backend(), &decoder.memory());
-    if rank::is_silent() {
-        return Ok(Exit::Success);
-    }
     if options.json {
         let object = json!({
             "perplexity": found.value(),

@@ -149,10 +149,10 @@ fn add(options: &Serve, server: &mut Server, path: &Path, kind: ModelKind, takes
     let adapters = options.products.lora.iter().filter(|_| takes_adapters);
     let vectors = EncoderOptions::new().exact(options.products.exact);
     let vectors = adapters.fold(vectors, |load, file| load.adapter(&file.path, file.scale));
-    let backend = model::backend(&options.devices)?;
-    let memory = match kind {
+    let (backend, memory) = match kind {
         ModelKind::Transcriber => return Err(speech(path)),
         ModelKind::Decoder => {
+            let backend = model::backend(&options.devices)?;
             let load = model::load_options(&options.products, &options.neurons, options.ctx.unwrap_or(0) as usize)?;
             let decoder = model::decoder_on(&options.devices, &backend, path, &load, options.cache)?;
             match server.add_decoder(&name, &decoder).map_err(about)? {
@@ -160,27 +160,27 @@ fn add(options: &Serve, server: &mut Server, path: &Path, kind: ModelKind, takes
                 Ok(n) => say(&format!("{name}: {} of prompts are known", count(n, "token"))),
                 Err(error) => warn(format_args!("{error}: the store begins empty, and the file will be replaced")),
             }
-            decoder.memory()
+            (backend, decoder.memory())
         }
         ModelKind::Encoder => {
             let encoder = model::encoder(&options.devices, path, vectors, None)?;
-            let memory = encoder.memory();
+            let (backend, memory) = (encoder.backend().clone(), encoder.memory());
             server.add_encoder(&name, encoder).map_err(about)?;
-            memory
+            (backend, memory)
         }
         ModelKind::Embedder => {
             let context = options.ctx.unwrap_or(0) as usize;
-            let (_, embedder) = model::embedder(&options.devices, path, vectors, None, context)?;
+            let (backend, embedder) = model::embedder(&options.devices, path, vectors, None, context)?;
             let memory = embedder.memory();
             server.add_embedder(&name, embedder).map_err(about)?;
-            memory
+            (backend, memory)
         }
         ModelKind::Reranker => {
             let context = options.ctx.unwrap_or(0) as usize;
-            let (_, reranker) = model::reranker(&options.devices, path, options.products.exact, None, context)?;
+            let (backend, reranker) = model::reranker(&options.devices, path, options.products.exact, None, context)?;
             let memory = reranker.memory();
             server.add_reranker(&name, reranker).map_err(about)?;
-            memory
+            (backend, memory)
         }
     };
     let kind = match kind {

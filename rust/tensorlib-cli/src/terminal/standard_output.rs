@@ -1,6 +1,7 @@
 //! Standard output, which may be closed when the program starts. Rust's runtime opens the null device instead, so
 //! output would be lost without an error.
 
+use super::rank;
 use std::io::{self, Write};
 #[cfg(target_os = "linux")]
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,7 +37,7 @@ fn is_closed() -> bool {
     false
 }
 
-/// Standard output, or errors if it is closed.
+/// Standard output, or errors if it is closed. Of several processes only the first one writes.
 pub struct StandardOutput(io::StdoutLock<'static>);
 
 impl StandardOutput {
@@ -47,6 +48,9 @@ impl StandardOutput {
 
 impl Write for StandardOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if rank::is_silent() {
+            return Ok(bytes.len());
+        }
         if is_closed() && !bytes.is_empty() {
             return Err(io::Error::other("it is closed"));
         }

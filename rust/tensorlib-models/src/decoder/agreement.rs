@@ -1,6 +1,6 @@
 //! Whether the ranks of a group have opened the same model with the same options.
 
-use super::fingerprint::{bytes_of, text};
+use super::fingerprint::text;
 use super::shape::Shape;
 use super::DecoderOptions;
 use crate::weights::Weights;
@@ -20,16 +20,14 @@ pub fn digest(architecture: &str, shape: &Shape, options: &DecoderOptions, weigh
         text(&mut hash, described);
         hash.update(sample);
     })?;
-    Ok(bytes_of(hash))
+    Ok(hash.finalize().into())
 }
 
 /// Fails on all ranks if one has another digest than the first.
 pub fn check(group: &Group, backend: &Backend, digest: &[u8; 32]) -> Result<()> {
-    let words = digest.chunks_exact(4).map(|word| i32::from_le_bytes([word[0], word[1], word[2], word[3]]));
-    let words: Vec<i32> = words.collect();
-    let own = Context::on(backend).tensor_of([8, 1], &words)?;
-    let all = own.all_gather(1, group)?.eval(backend)?.to_vec::<i32>()?;
-    match all.chunks_exact(8).position(|words| words != &all[..8]) {
+    let own = Context::on(backend).tensor_of([digest.len() as i64, 1], digest)?;
+    let all = own.all_gather(1, group)?.eval(backend)?.to_vec::<u8>()?;
+    match all.chunks_exact(digest.len()).position(|other| other != &all[..digest.len()]) {
         None => Ok(()),
         Some(rank) => {
             let message = format!("rank {rank} has opened another model than rank 0, or with other options");

@@ -37,7 +37,7 @@ pub fn computed(options: &DecoderOptions, backend: &Backend, weights: &Weights) 
             words += word;
         }
     }
-    if let Some(group) = options.group.as_ref().filter(|group| group.size() > 1) {
+    if let Some(group) = options.ranks() {
         let _ = write!(words, ", rank {} of {}", group.rank(), group.size()); // a string takes everything
     }
     let mut hash = Sha256::new();
@@ -53,11 +53,6 @@ pub fn computed(options: &DecoderOptions, backend: &Backend, weights: &Weights) 
         let _ = write!(words, ", activity {}", &digits(hash)[..16]);
     }
     words
-}
-
-/// The bytes of a digest.
-pub fn bytes_of(hash: Sha256) -> [u8; 32] {
-    hash.finalize().into()
 }
 
 /// A digest in hexadecimal digits.

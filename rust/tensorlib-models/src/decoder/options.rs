@@ -133,7 +133,7 @@ impl DecoderOptions {
     }
 
     /// The group, if it has several ranks.
-    fn ranks(&self) -> Option<&Group> {
+    pub(super) fn ranks(&self) -> Option<&Group> {
         self.group.as_ref().filter(|group| group.size() > 1)
     }
 

@@ -135,11 +135,6 @@ impl Weights {
         self
     }
 
-    /// Whether this rank is the one that adds biases to sums over the ranks.
-    pub fn adds_biases(&self) -> bool {
-        self.adds_biases
-    }
-
     /// Whether what is loaded lies on another rank.
     pub fn is_elsewhere(&self) -> bool {
         self.mode.get() == Mode::Elsewhere

@@ -86,7 +86,10 @@ impl Weights {
                         check(&there, &info.shape, info.dtype.name(), shape)?;
                         self.taken.borrow_mut().insert(there);
                         let place = |element: u64| usize::try_from(nbytes(info.dtype, element)).unwrap_or(usize::MAX);
-                        let read = |run: &Range<u64>| Ok(info.data[place(run.start)..place(run.end)].to_vec());
+                        let read = |run: &Range<u64>, to: &mut Vec<u8>| {
+                            to.extend_from_slice(&info.data[place(run.start)..place(run.end)]);
+                            Ok(())
+                        };
                         Some(self.load_part(name, (info.dtype, shape), part, read)?)
                     }
                     None => self.cut(name, shape, part)?,
@@ -102,9 +105,10 @@ impl Weights {
                         let entry = segment.entry;
                         self.taken.borrow_mut().insert(entry.name.clone());
                         let place = |element: u64| entry.stored.nbytes(element);
-                        let read = |run: &Range<u64>| {
+                        let read = |run: &Range<u64>, to: &mut Vec<u8>| {
                             let (first, end) = (place(run.start), place(run.end));
-                            set.read(entry, first, usize::try_from(end - first).unwrap_or(usize::MAX))
+                            to.extend(set.read(entry, first, usize::try_from(end - first).unwrap_or(usize::MAX))?);
+                            Ok(())
                         };
                         Some(self.load_part(name, (entry.known_type()?, shape), part, read)?)
                     }
@@ -123,13 +127,13 @@ impl Weights {
         Ok(matches!(segment.entry.stored, Stored::As(_)) && self.scales(set, segment.entry)?.is_none())
     }
 
-    /// Makes a leaf of a part of a tensor with this type and shape.
+    /// Makes a leaf of a part of a tensor with this type and shape. `read` appends the bytes of some elements.
     fn load_part(
         &self,
         name: &str,
         (stored, shape): (DType, &[i64]),
         part: &TensorPart,
-        read: impl Fn(&Range<u64>) -> Result<Vec<u8>>,
+        read: impl Fn(&Range<u64>, &mut Vec<u8>) -> Result<()>,
     ) -> Result<Tensor> {
         let (to, own) = (self.wanted(name, stored, shape).unwrap_or(stored), part.shape(shape));
         let is_whole = |end: i64| [stored, to].iter().all(|dtype| end % dtype.block_size() == 0);
@@ -153,7 +157,7 @@ impl Weights {
             Ok(())
         };
         for run in part.runs(shape) {
-            collected.extend(read(&run)?);
+            read(&run, &mut collected)?;
             if collected.len() >= PIECE {
                 write(&mut collected)?;
             }
@@ -172,10 +176,10 @@ impl Weights {
             return self.shape_alone(name, dtype, &own).map(Some);
         }
         let place = |element: u64| usize::try_from(nbytes(dtype, element)).unwrap_or(usize::MAX);
-        let read = |run: &Range<u64>| {
-            let mut bytes = vec![0; place(run.end) - place(run.start)];
-            whole.read_bytes(place(run.start), &mut bytes)?;
-            Ok(bytes)
+        let read = |run: &Range<u64>, to: &mut Vec<u8>| {
+            let n = to.len();
+            to.resize(n + place(run.end) - place(run.start), 0);
+            Ok(whole.read_bytes(place(run.start), &mut to[n..])?)
         };
         self.load_part(name, (dtype, shape), part, read).map(Some)
     }
@@ -206,7 +210,7 @@ impl Weights {
     pub fn bias_part(&self, name: &str, shape: &[i64], part: &TensorPart) -> Result<Option<Tensor>> {
         match part.dim {
             1 => self.find_part(name, shape, Some(&TensorPart { dim: 0, ranges: part.ranges.clone() })),
-            _ if self.adds_biases() => self.find(name, shape),
+            _ if self.adds_biases => self.find(name, shape),
             _ => self.in_mode(Mode::Elsewhere, || self.find(name, shape)).map(|_| None),
         }
     }
